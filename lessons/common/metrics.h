@@ -1,0 +1,82 @@
+// The numbers of a run: collected while it goes, printed as a table of targets, written to metrics.json.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lessons/common/options.h"
+#include "lessons/common/terminal.h"
+#include "nn/formats/json.h"
+
+namespace gradus {
+
+// Something that must come out.
+struct Target {
+  std::string name;  // "greedy accuracy at length 80, attention"
+  std::string want;  // ">= 0.99"
+  double got = 0;
+  bool met = false;
+};
+
+// metrics.json: {lesson, seed, mode, sizes {..}, steps, seconds, threads, git_revision, interrupted,
+//                targets [{name, want, got, met}], curves {name: {x: [..], y: [..]}}, and what `set` adds}.
+//   Metrics metrics("09_bahdanau", options);
+//   metrics.size("d_s", 64);
+//   metrics.at_least("greedy accuracy at length 80", 0.99, accuracy);
+//   say(metrics.target_table(terminal, options.lang));
+//   return metrics.write();
+class Metrics {
+ public:
+  // The clock of `seconds` starts here.
+  Metrics(std::string lesson_id, const Options& options);
+
+  // A size of the model or the data: "d_s", "batch", "parameters".
+  void size(std::string_view name, std::int64_t value);
+  // Training steps done.
+  void steps(std::int64_t count);
+  // Any other number, text or list, under a name of its own; a second call replaces the first.
+  void set(std::string_view name, Json value);
+  // The points of a curve; x and y of equal length (std::invalid_argument otherwise). A y that is not finite becomes null.
+  void curve(std::string_view name, const std::vector<double>& x, const std::vector<double>& y);
+
+  // Targets. A `got` that is not finite is never met.
+  void at_least(std::string_view name, double bound, double got);
+  void at_most(std::string_view name, double bound, double got);
+  // A yes-or-no target: `want` in words ("named READOUT_..."), got as 1 or 0.
+  void holds(std::string_view name, std::string_view want, bool met);
+
+  const std::vector<Target>& targets() const { return targets_; }
+  bool all_met() const;
+  double seconds() const;  // since construction
+
+  // Target against got, one line each, met or missed in words.
+  std::string target_table(const Terminal& terminal, Lang lang) const;
+
+  Json to_json() const;
+
+  // Writes metrics.json into the lesson's output directory, atomically, and returns the exit code: 1 if a target was
+  // missed under --strict, else 0. Throws std::runtime_error with path and cause.
+  int write() const;
+  std::filesystem::path file() const;
+
+ private:
+  std::string lesson_id_;
+  Options options_;
+  std::chrono::steady_clock::time_point start_;
+  std::int64_t steps_ = 0;
+  std::vector<std::pair<std::string, Json>> sizes_, extras_, curves_;
+  std::vector<Target> targets_;
+};
+
+// The table over several seeds (one row a target: lowest and highest got, met in how many runs), from the metrics.json
+// objects of the runs. Runs that lack a target are counted as missed.
+std::string seeds_table(const std::vector<Json>& runs, const Terminal& terminal, Lang lang);
+
+// One metrics object for several runs: {lesson, seeds, targets (worst got, met if all met), runs [..]}.
+Json combine_runs(const std::vector<Json>& runs);
+
+}  // namespace gradus
