@@ -1,0 +1,32 @@
+// The memory behind tensors, and the pool that keeps it for reuse.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/ref.h"
+
+namespace gradus {
+
+// A block of numbers that several tensors (a tensor and its views) may share. `version` counts the writes after the
+// first: the tape compares it to find a value that was changed after it had been saved for the backward pass.
+class Buffer : public Counted {
+ public:
+  static Ref<Buffer> allocate(std::size_t bytes);  // contents undefined, 64-byte aligned; throws std::bad_alloc
+  static void destroy(Buffer* buffer);
+  void* data() { return reinterpret_cast<std::byte*>(this) + header_bytes; }
+  std::uint32_t version = 0;
+
+ private:
+  static constexpr std::size_t header_bytes = 64;
+  std::size_t capacity_ = 0;
+};
+
+// Pool: freed blocks wait in lists by size, one set per thread, because the first touch of fresh pages from the system
+// costs more than most kernels. Under AddressSanitizer nothing is kept, so that a use after free is seen.
+void* pool_allocate(std::size_t bytes);             // 64-byte aligned; throws std::bad_alloc
+void pool_free(void* block, std::size_t bytes);     // `bytes` as given to pool_allocate
+void pool_trim();                                   // gives this thread's waiting blocks back to the system
+std::int64_t live_buffers();                        // buffers in use in all threads: the leak tests watch it
+
+}  // namespace gradus

@@ -1,0 +1,69 @@
+// Checks and batches; the arithmetic is in kernels/gemm.
+#include "tensor/matmul.h"
+
+#include "tensor/kernels/gemm.h"
+
+namespace gradus {
+namespace {
+
+void check(const Tensor& a, const Tensor& b) {
+  const std::string shapes = "matmul: " + to_string(a.shape()) + " x " + to_string(b.shape()) + ": ";
+  check_same_dtype("matmul", a, b);
+  if (a.rank() < 2 || b.rank() < 2) {
+    throw ShapeError(shapes + "both must have at least two axes; for a product with a vector use dot(x, v, Axis{...})");
+  }
+  if (a.rank() != b.rank()) {
+    throw ShapeError(shapes + "ranks differ; reshape (B, T, d) to (B * T, d) for a product with a matrix, or repeat the "
+                     "matrix over the batch with expand_new");
+  }
+  const int rank = a.rank();
+  if (a.shape()[rank - 1] != b.shape()[rank - 2]) {
+    throw ShapeError(shapes + "inner sizes " + std::to_string(a.shape()[rank - 1]) + " and " +
+                     std::to_string(b.shape()[rank - 2]) + " differ" +
+                     (a.shape()[rank - 1] == b.shape()[rank - 1] ? "; the second operand looks transposed" : ""));
+  }
+  for (int axis = 0; axis + 2 < rank; ++axis) {
+    if (a.shape()[axis] != b.shape()[axis]) {
+      throw ShapeError(shapes + "batch axis " + std::to_string(axis) + " has " + std::to_string(a.shape()[axis]) + " and " +
+                       std::to_string(b.shape()[axis]) + " entries; they must be equal");
+    }
+  }
+}
+
+void multiply(Tensor& c, const Tensor& a, const Tensor& b, bool accumulate) {
+  if (a.rank() > 2) {
+    for (std::int64_t i = 0; i < a.shape()[0]; ++i) {
+      Tensor part = select(c, Axis{0}, i);
+      multiply(part, select(a, Axis{0}, i), select(b, Axis{0}, i), accumulate);
+    }
+    return;
+  }
+  dispatch(c.dtype(), [&](auto t) {
+    using T = decltype(t);
+    gemm<T>({c.shape()[0], c.shape()[1], a.shape()[1]}, {a.data<T>(), a.strides()[0], a.strides()[1]},
+            {b.data<T>(), b.strides()[0], b.strides()[1]}, {c.mutable_data<T>(), c.strides()[0], c.strides()[1]}, accumulate);
+  });
+}
+
+Shape product_shape(const Tensor& a, const Tensor& b) {
+  return a.shape().with(Axis{a.rank() - 1}, b.shape()[b.rank() - 1]);
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  check(a, b);
+  Tensor c = empty(product_shape(a, b), a.dtype());
+  multiply(c, a, b, false);
+  return c;
+}
+
+void add_matmul_(Tensor& c, const Tensor& a, const Tensor& b) {
+  check(a, b);
+  check_same_shape("add_matmul_", c.shape(), product_shape(a, b));
+  check_same_dtype("add_matmul_", c, a);
+  if (c.stretched()) throw ShapeError("add_matmul_: the target is stretched; sum the product over that axis instead");
+  multiply(c, a, b, true);
+}
+
+}  // namespace gradus

@@ -1,0 +1,60 @@
+// Shapes: how many axes a tensor has and how long each one is. Sizes are 64-bit and every product is checked.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+namespace gradus {
+
+inline constexpr int max_rank = 5;
+
+// The position of an axis, counted from 0. A strong type, so that `sum(x, Axis{1})` cannot be mistaken for a size,
+// and no function has a default for it: the axis of a softmax is always written down.
+struct Axis {
+  int index;
+  explicit constexpr Axis(int i) : index(i) {}
+  auto operator<=>(const Axis&) const = default;
+};
+
+// Up to max_rank numbers, one per axis: the lengths of a Shape, or strides counted in elements.
+class Extents {
+ public:
+  Extents() = default;
+  Extents(std::initializer_list<std::int64_t> values);
+  int rank() const { return rank_; }
+  std::int64_t operator[](int axis) const { return values_[static_cast<std::size_t>(axis)]; }
+  std::int64_t& operator[](int axis) { return values_[static_cast<std::size_t>(axis)]; }
+  std::int64_t operator[](Axis axis) const { return (*this)[axis.index]; }
+  const std::int64_t* begin() const { return values_.data(); }
+  const std::int64_t* end() const { return values_.data() + rank_; }
+  void insert(int axis, std::int64_t value);  // throws ShapeError beyond max_rank
+  void erase(int axis);
+  bool operator==(const Extents&) const = default;
+
+ private:
+  std::array<std::int64_t, max_rank> values_{};
+  std::int32_t rank_ = 0;
+};
+
+// The lengths of a tensor's axes: Shape{4, 16} has rank 2 and size 64; Shape{} is a scalar of size 1.
+class Shape : public Extents {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> lengths);  // throws ShapeError for a negative length or an overflow
+  explicit Shape(const Extents& lengths);
+  std::int64_t size() const;      // number of elements; throws ShapeError when the product overflows 64 bits
+  Extents dense_strides() const;  // strides of row-major storage: the last axis is 1 apart
+  Shape with(Axis axis, std::int64_t length) const;       // the same shape with one length replaced
+  Shape inserted(Axis axis, std::int64_t length) const;   // with a new axis in front of `axis`
+  Shape without(Axis axis) const;                         // with `axis` dropped
+};
+
+std::string to_string(const Shape& shape);  // "(4, 16)", "(3)", "()"
+
+// Throws ShapeError, naming `op`, when `axis` is not an axis of `shape`.
+void check_axis(const char* op, const Shape& shape, Axis axis);
+
+}  // namespace gradus
