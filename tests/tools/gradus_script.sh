@@ -1,0 +1,156 @@
+#!/bin/sh
+# Tries ./gradus on a small project in a directory with blanks and Chinese characters: no lesson has to be built for it.
+# Usage: gradus_script.sh ROOT   TAP
+set -eu
+. "$(dirname "$0")/tap.sh"
+script=$1/gradus
+unset GRADUS_PORTABLE GRADUS_CI CXX
+
+tree="$work/路 径/my checkout"
+mkdir -p "$tree/lessons/runner" "$tree/tests" "$work/home" "$work/bin"
+cp "$script" "$tree/gradus"
+cat >"$tree/meson.build" <<'TEXT'
+project('small', 'cpp', default_options: ['cpp_std=c++20'])
+subdir('lessons/runner')
+cases = find_program('tests/cases.sh')
+test('good', cases, args: 'good', protocol: 'tap')
+test('bad', cases, args: 'bad', protocol: 'tap')
+test('crash', cases, args: 'crash', protocol: 'tap')
+test('early', cases, args: 'early', protocol: 'tap')
+test('slow', cases, args: 'slow', protocol: 'tap', timeout: 1)
+TEXT
+echo "option('portable', type: 'boolean', value: false)" >"$tree/meson_options.txt"
+cat >"$tree/lessons/runner/meson.build" <<'TEXT'
+executable('gradus-runner', 'main.cpp')
+TEXT
+cat >"$tree/lessons/runner/main.cpp" <<'TEXT'
+#include <cstdio>
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) std::printf("[%s]", argv[i]);
+  return 7;
+}
+TEXT
+cat >"$tree/tests/cases.sh" <<'TEXT'
+#!/bin/sh
+case $1 in
+  good) printf 'ok 1 - a\nok 2 - b says "result": "FAIL"\nok 3 - c # SKIP not here\n1..3\n' ;;
+  bad) printf 'ok 1 - a\nnot ok 2 - b\n# ok 3 - only a comment\n1..2\n'; exit 1 ;;
+  crash) printf 'ok 1 - a\n'; kill -9 $$ ;;
+  early) printf 'ok 1 - a\n' ;;
+  slow) printf 'ok 1 - a\n'; sleep 30 ;;
+esac
+TEXT
+chmod +x "$tree/tests/cases.sh"
+
+path=$PATH
+# gradus ARGUMENTS...: the small project's script, from another directory, with an empty home; code and output are kept.
+gradus() {
+  code=0
+  (cd "$work/home" && HOME="$work/home" PATH="$path" "$tree/gradus" "$@") >"$work/out" 2>"$work/err" </dev/null || code=$?
+}
+# said CODE TEXT: the last call ended so and said so, on either stream.
+said() {
+  echo "code $code, wanted $1 and: $2"
+  cat "$work/out" "$work/err"
+  [ "$code" = "$1" ] && cat "$work/out" "$work/err" | grep -qF -- "$2"
+}
+last_line() { [ "$(tail -n 1 "$work/out")" = "$1" ]; }
+quick() {
+  start=$(date +%s%N)
+  gradus list
+  took=$((($(date +%s%N) - start) / 1000000))
+  echo "$took ms"
+  [ "$took" -lt 500 ]
+}
+quiet() { said 7 '[list]' && [ ! -s "$work/err" ]; }
+
+gradus --help
+check "gradus: --help shows the commands" said 0 './gradus run LESSON'
+gradus
+check "gradus: without a word it shows the commands" said 0 './gradus test'
+gradus tets
+check "gradus: an unknown command is misuse" said 2 "there is no command 'tets'"
+gradus test --sanitise
+check "gradus: an unknown option of test is misuse" said 2 'no option --sanitise'
+gradus format --chek
+check "gradus: an unknown option of format is misuse" said 2 '--check'
+check "gradus: nothing was built for all that" test ! -e "$tree/build"
+
+gradus run 09 --yes 'a  b' '' --seed 3
+check "gradus: sets up, builds and hands the words over unchanged" said 7 '[run][09][a  b][][--seed][3]'
+check "gradus: says where the checkout and the build are" said 7 "[--root][$tree][--build][$tree/build]"
+check "gradus: compile_commands.json stands where tools look for it" test -s "$tree/compile_commands.json"
+check "gradus: a second start with nothing to do takes less than 0.5 s" quick
+check "gradus: and says nothing of its own" quiet
+ln -s "$tree/gradus" "$work/bin/link"
+ln -s ../bin/link "$work/home/link of link"
+code=0
+"$work/home/link of link" list >"$work/out" 2>"$work/err" || code=$?
+check "gradus: works through links" said 7 "[--root][$tree]"
+
+gradus test good
+check "gradus test: counts cases, and what was skipped apart" said 0 '2 passed, 0 failed'
+check "gradus test: the count is the last line" last_line '2 passed, 0 failed'
+gradus test bad
+check "gradus test: a failed case makes it fail" said 1 '1 passed, 1 failed'
+gradus test crash
+check "gradus test: a crash counts as a failed case" said 1 '1 passed, 1 failed'
+gradus test early
+check "gradus test: a binary that breaks off counts as a failed case" said 1 '1 passed, 1 failed'
+gradus test nothing_of_the_kind
+check "gradus test: an unknown name is an error that tells the names" said 1 'good bad crash early slow'
+gradus test
+check "gradus test: a binary out of time counts as a failed case" said 1 '6 passed, 4 failed'
+gradus test --sanitize address,undefined good
+check "gradus test --sanitize: builds beside, without a comma in the name" test -x "$tree/build-address-undefined/lessons/runner/gradus-runner"
+check "gradus test --sanitize: runs the tests" last_line '2 passed, 0 failed'
+export GRADUS_PORTABLE=1
+gradus list
+check "gradus: GRADUS_PORTABLE=1 sets up a portable build" said 7 'setting up'
+gradus list
+check "gradus: and keeps it" quiet
+unset GRADUS_PORTABLE
+check "gradus: nothing was written to the home directory" [ "$(ls -A "$work/home")" = 'link of link' ]
+
+mv "$tree" "$work/moved"
+tree=$work/moved
+gradus list
+check "gradus: works after the checkout was moved" said 7 "[--root][$tree]"
+
+# A machine on which much is missing: only the commands named here, and stand-ins that tell how they were called.
+bare() {
+  rm -rf "$work/bare" "$tree/build"
+  mkdir "$work/bare"
+  for tool in sh env cat ls dirname readlink mkdir rm uname; do ln -s "$(command -v "$tool")" "$work/bare/$tool"; done
+}
+stand_in() {
+  printf '#!/bin/sh\n%s\n' "$2" >"$work/bare/$1"
+  chmod +x "$work/bare/$1"
+}
+path=$work/bare
+installs="apt-get install --no-install-recommends g++ meson ninja-build pkg-config doctest-dev libfmt-dev libcli11-dev nlohmann-json3-dev"
+
+bare
+stand_in id 'echo 1000'
+stand_in apt-get 'echo "apt-get $*"; exit 100'
+stand_in sudo 'echo "sudo $*"; exec "$@"'
+gradus run 09
+check "gradus: without a terminal it prints the line and installs nothing" said 1 "  sudo $installs"
+check "gradus: and says what to do" said 1 'add --yes'
+gradus run 09 --yes
+check "gradus: --yes calls sudo" said 1 'sudo env -u TMPDIR DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends g++'
+check "gradus: says so when that fails" said 1 'apt-get failed'
+rm "$work/bare/sudo"
+gradus run 09 --yes
+check "gradus: without sudo it says who can do it" said 1 'run that line as root'
+stand_in id 'echo 0'
+gradus run 09
+check "gradus: root needs no question" said 1 'apt-get install -y --no-install-recommends g++'
+for pair in 'dnf:sudo dnf install gcc-c++' 'pacman:sudo pacman -S --needed gcc' 'brew:brew install meson'; do
+  bare
+  stand_in id 'echo 1000'
+  stand_in "${pair%%:*}" 'echo no; exit 1'
+  gradus run 09 --yes
+  check "gradus: with ${pair%%:*} it prints the line to type" said 1 "${pair#*:}"
+done
+finish
