@@ -138,14 +138,14 @@ gradus run 09
 check "gradus: without a terminal it prints the line and installs nothing" said 1 "  sudo $installs"
 check "gradus: and says what to do" said 1 'add --yes'
 gradus run 09 --yes
-check "gradus: --yes calls sudo" said 1 'sudo env -u TMPDIR DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends g++'
+check "gradus: --yes calls sudo" said 1 'sudo env -u TMPDIR DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends g++'
 check "gradus: says so when that fails" said 1 'apt-get failed'
 rm "$work/bare/sudo"
 gradus run 09 --yes
 check "gradus: without sudo it says who can do it" said 1 'run that line as root'
 stand_in id 'echo 0'
 gradus run 09
-check "gradus: root needs no question" said 1 'apt-get install -y --no-install-recommends g++'
+check "gradus: root needs no question" said 1 'apt-get -qq install -y --no-install-recommends g++'
 for pair in 'dnf:sudo dnf install gcc-c++' 'pacman:sudo pacman -S --needed gcc' 'brew:brew install meson'; do
   bare
   stand_in id 'echo 1000'
