@@ -1,8 +1,9 @@
-// The main function of every test binary, with a reporter that speaks TAP so that `meson test` counts cases, not binaries.
-// Compiled once and linked into all of them, since doctest's implementation is the slow part.
+// The main function of every test binary, with a reporter that speaks TAP so that `meson test` counts cases, not
+// binaries. Compiled once and linked into all of them, since doctest's implementation is the slow part.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <iostream>
 #include <mutex>
 #include <ostream>
 #include <sstream>
@@ -11,7 +12,8 @@
 
 namespace {
 
-// Prints `ok N - suite: name` or `not ok N - suite: name` for each test case; what failed follows as comments.
+// Prints `ok N - suite: name` or `not ok N - suite: name` for each test case. What failed goes to stderr, since
+// `meson test --print-errorlogs` shows nothing else of a test that speaks TAP.
 class TapReporter final : public doctest::IReporter {
  public:
   explicit TapReporter(const doctest::ContextOptions& options) : out_(*options.cout) {}
@@ -98,13 +100,12 @@ class TapReporter final : public doctest::IReporter {
     std::ostringstream text;
     (text << ... << parts);
     std::istringstream lines(text.str());
-    for (std::string line; std::getline(lines, line);) failures_ << "# " << line << '\n';
+    for (std::string line; std::getline(lines, line);) failures_ << "  " << line << '\n';
   }
 
   void print(bool success) {
-    out_ << (success ? "ok " : "not ok ") << ++count_ << " - " << name_ << '\n';
-    if (!success) out_ << failures_.str();
-    out_.flush();
+    out_ << (success ? "ok " : "not ok ") << ++count_ << " - " << name_ << std::endl;
+    if (!success) std::cerr << "FAILED " << name_ << '\n' << failures_.str() << std::flush;
   }
 
   std::ostream& out_;

@@ -26,6 +26,7 @@ for pair in "$@"; do
   if [ "$count" -gt "$limit" ]; then
     verdict='not ok'
     failed=1
+    [ "$mode" = print ] || echo "$folder/ has $((count - limit)) lines too many: take something out, or tell docs/decisions.md why not" >&2
   fi
   if [ "$mode" = test ]; then echo "$verdict $number - line budget: $folder/ has $count of $limit lines"; fi
   line="$line  $folder/ $count of $limit"

@@ -6,7 +6,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/gradus.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# check NAME COMMAND...: one case, ok when the command succeeds; else its output follows as comments.
+# check NAME COMMAND...: one case, ok when the command succeeds; else its output goes to stderr, which meson shows.
 check() {
   name=$1
   shift
@@ -15,7 +15,10 @@ check() {
     echo "ok $number - $name"
   else
     echo "not ok $number - $name"
-    sed 's/^/# /' "$work/check.log"
+    {
+      echo "FAILED $name"
+      sed 's/^/  /' "$work/check.log"
+    } >&2
     failures=$((failures + 1))
   fi
 }
