@@ -1,0 +1,81 @@
+// From scores to weights to a context: mask, normalisation, weighted sum, each a choice of its own.
+#pragma once
+
+#include <limits>
+
+#include "nn/conventions/reference/score.h"
+
+namespace gradus::reference {
+
+// Along which numbers a weight competes. keys is right (over T_enc). singleton: every number alone, so all weights
+// are 1. queries: over T_dec. keys_and_queries: jointly. all: over the whole batch too.
+enum class SoftmaxAxis { keys, batch, queries, singleton, keys_and_queries, all };
+// softmax is right; the others are what people write instead. unshifted overflows; hardmax takes the first largest.
+enum class Normaliser {
+  softmax,
+  unshifted_softmax,
+  softmax_twice,
+  over_sum,
+  over_max,
+  sigmoid,
+  relu,
+  identity,
+  hardmax
+};
+
+// Whose mask is read (true = may be attended). Mistakes: the query's own mask, the mask inverted, off by one at the end
+// of the row, the next example's, or a causal mask (position <= step).
+enum class MaskRead { keys, queries, inverted, one_short, one_long, next_example, causal };
+// fill is right with mask_fill = -inf, and multiply_after_renormalise equals it. Mistakes: ignore (no mask),
+// multiply_before (scores times mask), multiply_after (no renormalising), add (scores plus mask).
+enum class MaskUse { fill, ignore, multiply_before, multiply_after, multiply_after_renormalise, add };
+// A group of scores with nothing to attend to. uniform is what a finite fill gives.
+enum class EmptyRow { error, zeros, nan, uniform };
+
+// What is summed. uniform, first, last: the weights are not used (Cho et al. 2014 uses one fixed context: last).
+// over_length: the weighted sum divided by T_enc again.
+enum class ContextSum { weighted, uniform, first, last, over_length };
+// The rows that keys or values are taken from. Mistakes: the next example's, the row backwards in time, or a
+// (T, B, d) buffer reshaped to (B, T, d) where it should have been transposed.
+enum class MemoryRead { own, next_example, time_reversed, reshaped };
+
+struct AttentionConvention {
+  ScoreConvention score;
+  SoftmaxAxis axis = SoftmaxAxis::keys;
+  Normaliser normaliser = Normaliser::softmax;
+  double temperature = 1;  // scores are divided by it
+  MaskRead mask_read = MaskRead::keys;
+  MaskUse mask_use = MaskUse::fill;
+  double mask_fill =
+      -std::numeric_limits<double>::infinity();  // a finite number is a mistake if it is not far below every score
+  EmptyRow empty_row = EmptyRow::error;
+  MemoryRead keys = MemoryRead::own;
+  MemoryRead values = MemoryRead::own;
+  bool values_are_projected_keys = false;  // mistake under the papers: the sum runs over U_a h instead of h
+  int value_shift = 0;                     // mistake: weight i meets value i + shift; zeros outside the row
+  ContextSum context_sum = ContextSum::weighted;
+  Activation context_activation = Activation::identity;  // tanh: a mistake, the context leaves the hull of the values
+};
+
+struct Attended {
+  Array scores;   // (B, T_q, T_enc), before mask and temperature
+  Array weights;  // (B, T_q, T_enc)
+  Array context;  // (B, T_q, d_v)
+};
+
+// scores (B, T_q, T_enc) -> weights. mask (B, T_enc) or nullptr for all real, nonzero = real; query_mask (B, T_q_all)
+// or nullptr, then the key mask stands in for it; first_query is the decoder step that scores[:, 0] belongs to.
+Array attention_weights(const AttentionConvention& convention, const Array& scores, const Array* mask,
+                        const Array* query_mask = nullptr, std::size_t first_query = 0);
+
+// (B, T_enc, d_v): what the weights are multiplied with.
+Array attention_values(const AttentionConvention& convention, const Arrays& arrays, const Array& H);
+
+// weights (B, T_q, T_enc), values (B, T_enc, d_v) -> (B, T_q, d_v)
+Array contexts(const AttentionConvention& convention, const Array& weights, const Array& values, const Array* mask);
+
+// All three, on queries (B, T_q, d_q) and annotations H (B, T_enc, d_h).
+Attended attend(const AttentionConvention& convention, const Arrays& arrays, const Array& queries, const Array& H,
+                const Array* mask, const Array* query_mask = nullptr, std::size_t first_query = 0);
+
+}  // namespace gradus::reference

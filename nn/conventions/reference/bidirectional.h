@@ -1,0 +1,42 @@
+// Two directions over one batch, and how their outputs and final states are put together (Schuster and Paliwal 1997).
+#pragma once
+
+#include "nn/conventions/reference/rnn.h"
+
+namespace gradus::reference {
+
+// Joins (2, ..., d) to (..., 2 d). concat is [forward; backward]; swapped [backward; forward]; sum and mean give (...,
+// d). Mistake: reshaped reads the same buffer as (..., 2 d) without moving the direction axis first.
+enum class Merge { concat, swapped, sum, mean, reshaped };
+
+// Which final states are joined: the right ends of both directions [forward_T; backward_1]. Mistakes: the output at the
+// last position (backward_T has read one token), at the first position (forward_1 likewise).
+enum class FinalState { both_ends, last_position, first_position };
+
+struct BidirectionalConvention {
+  AfterEnd after_end = AfterEnd::zero;
+  Reading backward = Reading::reversed_prefix;
+  bool backward_in_reading_order = false;
+  Merge merge = Merge::concat;
+  FinalState final_state = FinalState::both_ends;
+};
+
+struct Bidirectional {
+  Array h;        // (B, T, 2 d), or d for sum and mean
+  Array final_h;  // (B, 2 d), or d
+};
+
+// Weights with the suffixes "" and "_reverse"; x (B, T, d_in); lengths (B) or empty.
+Bidirectional run_bidirectional(const CellConvention& cell, const BidirectionalConvention& convention,
+                                const Arrays& arrays, const Array& x, const std::vector<std::size_t>& lengths);
+
+Array merge_directions(Merge merge, const Array& stacked);
+
+// Which slices of the stacked final states h_n (layers * 2, B, d), in PyTorch's order l0 forward, l0 backward, l1
+// forward,
+// ..., become the decoder's start (B, 2 d). Mistakes: bottom_layer, last_slice (B, d), and top_read_direction_major,
+// which takes the order for l0 forward, l1 forward, ..., l0 backward, ... and so joins two wrong slices.
+enum class StackedFinal { top_layer, bottom_layer, last_slice, top_read_direction_major };
+Array stacked_final(StackedFinal which, const Array& h_n);
+
+}  // namespace gradus::reference

@@ -1,0 +1,43 @@
+// One step of an LSTM.
+#include "nn/conventions/reference/lstm.h"
+
+namespace gradus::reference {
+
+CellState lstm_step(const LstmConvention& convention, const CellWeights& weights, Row x, const CellState& state) {
+  const Gates gates{weights, convention.gate_order, convention.biases, convention.transposed};
+  const std::size_t d = state.h.size();
+  const Vec i = activate(convention.gate, gates.preactivation('i', x, state.h));
+  const Vec f = activate(convention.gate, add(gates.preactivation('f', x, state.h), Vec(d, convention.forget_bias)));
+  const Vec g = activate(convention.candidate, gates.preactivation('g', x, state.h));
+  const Vec o = activate(convention.gate, gates.preactivation('o', x, state.h));
+
+  Vec c(d);
+  for (std::size_t k = 0; k < d; ++k) {
+    double keep = f[k];
+    if (convention.forget == LstmForget::coupled) keep = 1 - i[k];
+    if (convention.forget == LstmForget::unused) keep = 1;
+    if (convention.forget == LstmForget::complement) keep = 1 - f[k];
+    c[k] = keep * state.c.at(k) + i[k] * g[k];
+  }
+  const Vec& opened = convention.output == LstmOutput::new_cell ? c : state.c;
+  return {multiply(activate(convention.output_activation, opened), o), c};
+}
+
+namespace {
+
+LstmConvention preset(const char* gate_order, Biases biases, double forget_bias = 0) {
+  LstmConvention convention;
+  convention.gate_order = gate_order;
+  convention.biases = biases;
+  convention.forget_bias = forget_bias;
+  return convention;
+}
+
+}  // namespace
+
+LstmConvention pytorch_lstm() { return preset("ifgo", Biases::two); }
+LstmConvention keras_lstm() { return preset("ifgo", Biases::one); }
+LstmConvention onnx_lstm() { return preset("iofg", Biases::two); }
+LstmConvention tensorflow1_lstm() { return preset("igfo", Biases::one, 1.0); }
+
+}  // namespace gradus::reference

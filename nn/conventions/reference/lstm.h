@@ -1,0 +1,37 @@
+// The LSTM without peepholes (Gers et al. 2000), its framework layouts, and its usual mistakes.
+#pragma once
+
+#include "nn/conventions/reference/gates.h"
+
+namespace gradus::reference {
+
+// own: c = f c + i g. Conventions: coupled: f = 1 - i. Mistakes: unused: c + i g; complement: (1-f) c + i g.
+enum class LstmForget { own, coupled, unused, complement };
+// Which cell state the output gate opens; the old one is a mistake.
+enum class LstmOutput { new_cell, old_cell };
+
+struct LstmConvention {
+  std::string gate_order = "ifgo";  // any order of the four letters; g is the candidate
+  Biases biases = Biases::one;
+  double forget_bias = 0;  // added to the forget preactivation at every step (TensorFlow 1: 1.0)
+  LstmForget forget = LstmForget::own;
+  LstmOutput output = LstmOutput::new_cell;
+  Activation gate = Activation::sigmoid;
+  Activation candidate = Activation::tanh;
+  Activation output_activation = Activation::tanh;  // identity: h = o * c, a mistake of popular teaching code
+  Transposed transposed = Transposed::none;
+};
+
+struct CellState {
+  Vec h;  // (d)
+  Vec c;  // (d) for an LSTM, otherwise empty
+};
+
+CellState lstm_step(const LstmConvention& convention, const CellWeights& weights, Row x, const CellState& state);
+
+LstmConvention pytorch_lstm();      // i f g o, two biases
+LstmConvention keras_lstm();        // i f g o, one bias
+LstmConvention onnx_lstm();         // i o f g, two biases
+LstmConvention tensorflow1_lstm();  // i g f o, one bias, forget bias 1
+
+}  // namespace gradus::reference

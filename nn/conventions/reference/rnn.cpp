@@ -1,0 +1,75 @@
+// Recurrent cells run over batches of sequences.
+#include "nn/conventions/reference/rnn.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace gradus::reference {
+
+namespace {
+
+CellState step(const GruConvention& gru, const CellWeights& weights, Row x, const CellState& state) {
+  return {gru_step(gru, weights, x, state.h), {}};
+}
+
+CellState step(const LstmConvention& lstm, const CellWeights& weights, Row x, const CellState& state) {
+  return lstm_step(lstm, weights, x, state);
+}
+
+CellState step(const ElmanConvention& elman, const CellWeights& weights, Row x, const CellState& state) {
+  static const std::string only_block = "h";
+  const Gates gates{weights, only_block, elman.biases, elman.transposed};
+  return {activate(elman.activation, gates.preactivation('h', x, state.h)), {}};
+}
+
+Array swap_first_axes(const Array& x) {
+  Array out({x.dim(1), x.dim(0), x.dim(2)});
+  for (std::size_t i = 0; i < x.dim(0); ++i)
+    for (std::size_t j = 0; j < x.dim(1); ++j) out.set_row({j, i}, x.row({i, j}));
+  return out;
+}
+
+// The position that is read at the given step of a row with n real tokens out of T.
+std::size_t position(Reading reading, std::size_t step, std::size_t n, std::size_t T) {
+  if (reading == Reading::reversed_prefix) return step < n ? n - 1 - step : step;
+  if (reading == Reading::reversed_row) return T - 1 - step;
+  return step;
+}
+
+}  // namespace
+
+CellState cell_step(const CellConvention& cell, const CellWeights& weights, Row x, const CellState& state) {
+  return std::visit([&](const auto& convention) { return step(convention, weights, x, state); }, cell);
+}
+
+Run run_sequence(const CellConvention& cell, const RunConvention& run, const CellWeights& weights, const Array& x,
+                 const std::vector<std::size_t>& lengths, const Array* h0, const Array* c0) {
+  if (run.over_the_batch) {
+    RunConvention over_time = run;
+    over_time.over_the_batch = false;
+    Run out = run_sequence(cell, over_time, weights, swap_first_axes(x), {}, h0, c0);
+    out.h = swap_first_axes(out.h);
+    return out;
+  }
+  const std::size_t B = x.dim(0), T = x.dim(1), d = weights.state_size();
+  const std::size_t d_c = std::holds_alternative<LstmConvention>(cell) ? d : 0;
+  Run out{Array({B, T, d}), Array({B, d}), Array({B, d_c})};
+  for (std::size_t b = 0; b < B; ++b) {
+    const std::size_t n = lengths.empty() ? T : lengths.at(b);
+    if (n > T)
+      throw std::invalid_argument("reference run: a length of " + std::to_string(n) + " in " + to_string(x.shape));
+    CellState state{h0 ? copy(h0->row({b})) : Vec(d), c0 ? copy(c0->row({b})) : Vec(d_c)};
+    const bool reads_all = run.after_end == AfterEnd::run_on || run.reading == Reading::reversed_row;
+    for (std::size_t k = 0; k < T; ++k) {
+      const std::size_t t = position(run.reading, k, n, T);
+      if (k < n || reads_all) state = cell_step(cell, weights, x.row({b, t}), state);
+      const std::size_t place = run.outputs_in_reading_order ? k : t;
+      if (place < n || run.after_end != AfterEnd::zero) out.h.set_row({b, place}, state.h);
+    }
+    out.final_h.set_row({b}, state.h);
+    out.final_c.set_row({b}, state.c);
+  }
+  return out;
+}
+
+}  // namespace gradus::reference

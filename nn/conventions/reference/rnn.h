@@ -1,0 +1,47 @@
+// Any recurrent cell, one step or a whole batch of sequences with lengths.
+#pragma once
+
+#include <variant>
+
+#include "nn/conventions/reference/gru.h"
+#include "nn/conventions/reference/lstm.h"
+
+namespace gradus::reference {
+
+// Elman (1990): h = tanh(W x + U h + b).
+struct ElmanConvention {
+  Activation activation = Activation::tanh;
+  Biases biases = Biases::one;
+  Transposed transposed = Transposed::none;
+};
+
+using CellConvention = std::variant<GruConvention, LstmConvention, ElmanConvention>;
+
+CellState cell_step(const CellConvention& cell, const CellWeights& weights, Row x, const CellState& state);
+
+// What stands behind the last real token: zero (PyTorch's packed sequences), the last real state (Keras's masking), or
+// the mistake that lengths are ignored and the cell runs on over the padding.
+enum class AfterEnd { zero, hold, run_on };
+
+// How a direction reads the row. reversed_prefix is the backward direction; the other two are what it becomes by
+// mistake: the padding is read first, or the input is not reversed at all.
+enum class Reading { forward, reversed_prefix, reversed_row, backward_unreversed };
+
+struct RunConvention {
+  AfterEnd after_end = AfterEnd::zero;
+  Reading reading = Reading::forward;
+  bool outputs_in_reading_order = false;  // mistake: a backward run is not turned round again
+  bool over_the_batch = false;            // mistake: the recurrence runs over axis 0 of (B, T, d)
+};
+
+struct Run {
+  Array h;        // (B, T, d), h[b, t] belongs to x[b, t]
+  Array final_h;  // (B, d), the state after the last token that was read
+  Array final_c;  // (B, d) for an LSTM, otherwise (B, 0)
+};
+
+// x (B, T, d_in); lengths (B) or empty for full rows; h0 and c0 (B, d) or nullptr for zeros.
+Run run_sequence(const CellConvention& cell, const RunConvention& run, const CellWeights& weights, const Array& x,
+                 const std::vector<std::size_t>& lengths, const Array* h0 = nullptr, const Array* c0 = nullptr);
+
+}  // namespace gradus::reference

@@ -1,0 +1,767 @@
+// The reference forwards against numbers that were worked out elsewhere: for each published mistake the right and the
+// wrong one.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "nn/conventions/reference/bidirectional.h"
+#include "nn/conventions/reference/decoder.h"
+#include "nn/conventions/reference/finite_difference.h"
+#include "nn/conventions/reference/loss.h"
+
+using namespace gradus::reference;
+
+namespace {
+
+const double inf = std::numeric_limits<double>::infinity();
+
+Vec vec(Row row) { return copy(row); }
+
+// Equal to the printed digits: within half a unit of the last of `digits` decimals, and a little for ties.
+void check_printed(const std::string& what, const Vec& got, const Vec& printed, int digits) {
+  CAPTURE(what);
+  REQUIRE(got.size() == printed.size());
+  const double bound = 0.5001 * std::pow(10.0, -digits);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    CAPTURE(i);
+    CAPTURE(got[i]);
+    CAPTURE(printed[i]);
+    CHECK(std::fabs(got[i] - printed[i]) <= bound);
+  }
+}
+
+Array matrix(std::vector<Vec> rows) {
+  Array out({rows.size(), rows[0].size()});
+  for (std::size_t r = 0; r < rows.size(); ++r) out.set_row({r}, rows[r]);
+  return out;
+}
+
+// (rows, d) -> (1, rows, d)
+Array batch_of_one(Array a) {
+  a.shape.insert(a.shape.begin(), 1);
+  return a;
+}
+
+const Vec s_prev_att = {.5, -.4}, s_cur_att = {-.3, .8};
+
+Array H_att() { return batch_of_one(matrix({{1, 0}, {0, 1}, {-1, .5}})); }
+
+Arrays additive_parameters() {
+  return {
+      {"W_a", matrix({{.6, -.2}, {.1, .7}})}, {"U_a", matrix({{.3, .5}, {-.4, .2}})}, {"v_a", Array({2}, {1, -.8})}};
+}
+
+Attended attend_att(const AttentionConvention& convention, const Vec& query = s_prev_att, double H_times = 1) {
+  Array H = H_att();
+  for (double& x : H.data) x *= H_times;
+  return attend(convention, additive_parameters(), batch_of_one(matrix({query})), H, nullptr);
+}
+
+AttentionConvention with_score(Score score) {
+  AttentionConvention convention;
+  convention.score.score = score;
+  return convention;
+}
+
+// Scores (1, 1, T) or (1, T_q, T) straight to weights.
+Vec weights_of(const AttentionConvention& convention, std::vector<Vec> e, const Vec& mask = {}) {
+  Array m({1, std::max<std::size_t>(mask.size(), 1)}, mask.empty() ? Vec{1} : mask);
+  return attention_weights(convention, batch_of_one(matrix(e)), mask.empty() ? nullptr : &m).data;
+}
+
+// Additive attention and a GRU without biases on [y; c]; gates in the order r, z, n.
+Arrays decoder_fixture(std::size_t steps) {
+  Arrays given = additive_parameters();
+  given["W"] = matrix({{.4, .2, -.1}, {-.6, .1, .3}, {.7, -.3, .2}, {-.2, .5, .1}, {.5, .4, -.6}, {.8, -.2, .3}});
+  given["U"] = matrix({{.2, .1}, {0, .3}, {.1, -.3}, {.2, .4}, {.9, -.7}, {.6, .2}});
+  given["H"] = H_att();
+  given["s_0"] = matrix({{.2, -.1}});
+  const Vec y = {1, -.5, .7};
+  given["y_emb"] = Array({1, steps, 1}, Vec(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(steps)));
+  return given;
+}
+
+DecoderConvention swapped() {
+  DecoderConvention convention = bahdanau2014();
+  convention.query = {s_t};
+  convention.cell_input = {y_emb, c_prev};
+  return convention;
+}
+
+Vec context_at(const Arrays& out, std::size_t t) { return vec(get(out, "c").row({0, t})); }
+
+// L = (1, -2) . s_2 + (.5, 1) . c_2
+double fixture_loss(const Arrays& out) {
+  return dot(Vec{1, -2}, get(out, "s").row({0, 2})) + dot(Vec{.5, 1}, get(out, "c").row({0, 1}));
+}
+
+Arrays gru_fixture() {
+  return {{"W", Array({6, 1}, {.4, -.6, .7, -.2, .5, .8})},
+          {"U", matrix({{.2, .1}, {0, .3}, {.1, -.3}, {.2, .4}, {.9, -.7}, {.6, .2}})},
+          {"b", Array({6}, {.1, -.1, 0, .2, .05, -.05})},
+          {"b_u", Array({6}, {0, 0, 0, 0, 0, 0})}};
+}
+
+Vec gru(GruReset reset, GruUpdate update) {
+  GruConvention convention;
+  convention.reset = reset;
+  convention.update = update;
+  const Arrays given = gru_fixture();
+  return gru_step(convention, cell_weights(given), Vec{1}, Vec{.5, -1});
+}
+
+Arrays scalar_elman(double w, double u, double b) {
+  Arrays given;
+  for (const char* suffix : {"", "_reverse"}) {
+    given[std::string("W") + suffix] = Array({1, 1}, {w});
+    given[std::string("U") + suffix] = Array({1, 1}, {u});
+    given[std::string("b") + suffix] = Array({1}, {b});
+  }
+  return given;
+}
+
+// Numbers in (-1, 1) with a fixed seed.
+struct Numbers {
+  std::mt19937 engine{7};
+  Array operator()(Dims shape) {
+    Array out(shape);
+    for (double& x : out.data) x = static_cast<double>(engine()) / 2147483648.0 - 1;
+    return out;
+  }
+};
+
+// B 2, T_enc 4, T_dec 3, d_h 4, d_s 3, d_attn 5, d_emb 2, vocab 6; everything any decoder below may ask for.
+Arrays random_decoder(std::size_t cell_input, std::size_t gates, std::size_t layers = 1) {
+  Numbers numbers;
+  Arrays given = {{"H", numbers({2, 4, 4})},      {"y_emb", numbers({2, 3, 2})},
+                  {"s_0", numbers({2, 3})},       {"W_a", numbers({5, 3})},
+                  {"U_a", numbers({5, 4})},       {"v_a", numbers({5})},
+                  {"W_c", numbers({3, 7})},       {"W_s", numbers({3, 2})},
+                  {"b_o", numbers({6})},          {"W", numbers({3 * gates, cell_input})},
+                  {"U", numbers({3 * gates, 3})}, {"b", numbers({3 * gates})}};
+  for (std::size_t l = 1; l < layers; ++l) {
+    const std::string suffix = "_l" + std::to_string(l);
+    given["W" + suffix] = numbers({3 * gates, 3});
+    given["U" + suffix] = numbers({3 * gates, 3});
+    given["b" + suffix] = numbers({3 * gates});
+    given["s_0" + suffix] = numbers({2, 3});
+  }
+  given["mask"] = Array({2, 4}, {1, 1, 1, 1, 1, 1, 0, 0});
+  return given;
+}
+
+double largest_difference(const Array& a, const Array& b) {
+  REQUIRE(a.shape == b.shape);
+  double most = 0;
+  for (std::size_t i = 0; i < a.data.size(); ++i) most = std::fmax(most, std::fabs(a.data[i] - b.data[i]));
+  return most;
+}
+
+// The largest |d out[name][0, t, :] / d y_emb[0, k, :]|, by central differences.
+double influence(const DecoderConvention& convention, const Arrays& given, const std::string& name, std::size_t t,
+                 std::size_t k) {
+  double most = 0;
+  const std::size_t width = get(decode(convention, given), name).dim(2);
+  for (std::size_t j = 0; j < width; ++j) {
+    const Array g = central_difference(
+        [&](const Arrays& at) {
+          return get(decode(convention, at), name).at({0, t, j});
+        },
+        given, "y_emb");
+    for (double x : g.row({0, k})) most = std::fmax(most, std::fabs(x));
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("references: additive attention on the small fixture") {
+  const Attended a = attend_att({});
+  check_printed("e", a.scores.data, {1.037961, .730412, .107621}, 6);
+  check_printed("alpha", a.weights.data, {.469557, .345240, .185202}, 6);
+  check_printed("c", a.context.data, {.284355, .437842}, 6);
+}
+
+TEST_CASE("references: query before and after the step, right and wrong") {
+  const Arrays given = decoder_fixture(2);
+  const Arrays right = decode(bahdanau2014(), given), wrong = decode(swapped(), given);
+  check_printed("s_prev c_1", context_at(right, 0), {.300089, .437498}, 6);
+  check_printed("s_prev c_2", context_at(right, 1), {.287793, .437677}, 6);
+  check_printed("s_t c_1", context_at(wrong, 0), {.288893, .435382}, 6);
+  check_printed("s_t c_2", context_at(wrong, 1), {.301275, .437798}, 6);
+  check_printed("losses", {fixture_loss(right), fixture_loss(wrong)}, {.641574, .732770}, 6);
+
+  const auto gradient = [&](const DecoderConvention& convention) {
+    return central_difference([&](const Arrays& at) { return fixture_loss(decode(convention, at)); }, given, "W_a");
+  };
+  check_printed("dL/dW_a[0,0]", {gradient(bahdanau2014()).at({0, 0}), gradient(swapped()).at({0, 0})},
+                {-.013265, -.004997}, 6);
+}
+
+TEST_CASE("references: only a query after the step depends on this step's input") {
+  const Arrays given = decoder_fixture(3);
+  CHECK(influence(bahdanau2014(), given, "c", 2, 2) == 0);
+  CHECK(influence(bahdanau2014(), given, "c", 2, 1) > 1e-3);
+  CHECK(influence(swapped(), given, "c", 2, 2) > 1e-3);
+}
+
+TEST_CASE("references: Luong's query taken one step early repeats the context one step late") {
+  Arrays given = decoder_fixture(2);
+  DecoderConvention right = swapped();
+  right.attention.score.score = Score::dot;
+  DecoderConvention wrong = right;
+  wrong.query = {s_prev};
+  const Arrays a = decode(right, given), b = decode(wrong, given);
+  check_printed("s_t c_1", context_at(a, 0), {.231480, .463270}, 6);
+  check_printed("s_t c_2", context_at(a, 1), {.078076, .480792}, 6);
+  check_printed("s_prev c_1", context_at(b, 0), {.152357, .445514}, 6);
+  check_printed("s_prev c_2", context_at(b, 1), {.231480, .463270}, 6);
+
+  given["W_c"] = matrix({{.5, -.2, .3, .1}, {.4, .6, -.5, .2}});
+  const auto attentional = [&](Parts parts, Activation f) {
+    DecoderConvention convention = right;
+    convention.attentional = parts;
+    convention.attentional_activation = f;
+    return vec(get(decode(convention, given), "htilde").row({0, 0}));
+  };
+  check_printed("fed: htilde", attentional({c_t, s_t}, Activation::tanh), {.1805, .1975}, 4);
+  check_printed("fed by mistake: c", context_at(a, 0), {.2315, .4633}, 4);
+  check_printed("[h; c]", attentional({s_t, c_t}, Activation::tanh), {.2786, .3011}, 4);
+  check_printed("no tanh", attentional({c_t, s_t}, Activation::identity), {.1825, .2001}, 4);
+
+  // With htilde fed, W_c moves the second state; with c fed it does not.
+  DecoderConvention feeds_htilde = right, feeds_c = right;
+  feeds_htilde.cell_input = {y_emb, htilde_prev};
+  feeds_htilde.attentional = feeds_c.attentional = {c_t, s_t};
+  for (const DecoderConvention& convention : {feeds_htilde, feeds_c}) {
+    const Array g = central_difference(
+        [&](const Arrays& at) {
+          return get(decode(convention, at), "s").at({0, 2, 0});
+        },
+        given, "W_c");
+    CHECK((norm(g.data) > 1e-4) == (convention.cell_input == feeds_htilde.cell_input));
+  }
+}
+
+TEST_CASE("references: weights that never look at the encoder") {
+  Arrays given = decoder_fixture(1);
+  given["s_0"] = matrix({s_prev_att});
+  given["y_emb"] = Array({1, 1, 1}, {1});
+  DecoderConvention right = bahdanau2014(), wrong = right;
+  wrong.attention.score.score = Score::location;
+  wrong.query = {y_emb, s_prev};
+  Arrays located = given;
+  located["W_a"] = matrix({{.2, .5, -.3}, {.1, -.4, .6}, {-.5, .3, .2}});
+  for (const bool reversed : {false, true}) {
+    if (reversed) given["H"] = located["H"] = batch_of_one(matrix({{-1, .5}, {0, 1}, {1, 0}}));
+    Vec alpha = {.4696, .3452, .1852};
+    if (reversed) std::swap(alpha[0], alpha[2]);
+    check_printed("right", get(decode(right, given), "alpha").data, alpha, 4);
+    check_printed("wrong", get(decode(wrong, located), "alpha").data, {.5648, .2274, .2078}, 4);
+  }
+}
+
+TEST_CASE("references: attention mistakes on the small fixture") {
+  AttentionConvention general = with_score(Score::general), general_T = general, swapped_roles, tanh_context, batch;
+  general_T.score.transpose_W_a = true;
+  swapped_roles.score.energy = Activation::softmax;
+  swapped_roles.normaliser = Normaliser::relu;
+  tanh_context.context_activation = Activation::tanh;
+  AttentionConvention singleton;
+  singleton.axis = SoftmaxAxis::singleton;
+
+  const AttentionConvention dotted = with_score(Score::dot);
+  const struct {
+    const char* what;
+    Vec got, printed;
+  } rows[] = {
+      {"query h", attend_att(dotted, {.5, -.4}).weights.data, {.5856, .2381, .1764}},
+      {"query: LSTM memory", attend_att(dotted, {1.2, -.9}).weights.data, {.8472, .1038, .0490}},
+      {"general e", attend_att(general).scores.data, {.2600, -.3800, -.4500}},
+      {"general alpha", attend_att(general).weights.data, {.4953, .2612, .2435}},
+      {"W transposed e", attend_att(general_T).scores.data, {.3800, -.2300, -.4950}},
+      {"W transposed alpha", attend_att(general_T).weights.data, {.5101, .2772, .2127}},
+      {"softmax inside, relu outside", attend_att(swapped_roles).weights.data, {.6175, .4834, .1270}},
+      {"context of 3 H", attend_att({}, s_prev_att, 1).context.data, {.2844, .4378}},
+      {"singleton alpha", attend_att(singleton).weights.data, {1, 1, 1}},
+      {"singleton c", attend_att(singleton).context.data, {0, 1.5}},
+  };
+  for (const auto& row : rows) check_printed(row.what, row.got, row.printed, 4);
+}
+
+TEST_CASE("references: context squashed by tanh") {
+  AttentionConvention right, wrong;
+  wrong.context_activation = Activation::tanh;
+  check_printed("c", attend_att(right, s_prev_att, 3).context.data, {1.6926, .9222}, 4);
+  check_printed("tanh(c)", attend_att(wrong, s_prev_att, 3).context.data, {.9345, .7269}, 4);
+}
+
+TEST_CASE("references: softmax over the batch") {
+  Array H({2, 3, 2});
+  for (std::size_t b = 0; b < 2; ++b)
+    for (std::size_t i = 0; i < 3; ++i) H.set_row({b, i}, H_att().row({0, i}));
+  const Array queries({2, 1, 2}, join(s_prev_att, s_cur_att));
+  AttentionConvention right, wrong;
+  wrong.axis = SoftmaxAxis::batch;
+  const auto row_0 = [&](const AttentionConvention& convention) {
+    return vec(attend(convention, additive_parameters(), queries, H, nullptr).weights.row({0, 0}));
+  };
+  check_printed("keys", row_0(right), {.4696, .3452, .1852}, 4);
+  check_printed("batch", row_0(wrong), {.7652, .7446, .7499}, 4);
+}
+
+TEST_CASE("references: masks, right and wrong") {
+  const Vec e = {2, 1, .5}, m = {1, 1, 0};
+  AttentionConvention fill, ignore, before, after, renormalised;
+  ignore.mask_use = MaskUse::ignore;
+  before.mask_use = MaskUse::multiply_before;
+  after.mask_use = MaskUse::multiply_after;
+  renormalised.mask_use = MaskUse::multiply_after_renormalise;
+  check_printed("fill", weights_of(fill, {e}, m), {.7311, .2689, 0}, 4);
+  check_printed("renormalised", weights_of(renormalised, {e}, m), {.7311, .2689, 0}, 4);
+  check_printed("missing", weights_of(ignore, {e}, m), {.6285, .2312, .1402}, 4);
+  check_printed("multiplied before", weights_of(before, {e}, m), {.6652, .2447, .0900}, 4);
+  check_printed("multiplied after", weights_of(after, {e}, m), {.6285, .2312, 0}, 4);
+  CHECK(weights_of(fill, {e}, m)[2] == 0);
+
+  AttentionConvention by_query;
+  by_query.mask_read = MaskRead::queries;
+  by_query.empty_row = EmptyRow::uniform;
+  const Vec first = attend_att({}).scores.data, second = attend_att({}, s_cur_att).scores.data;
+  check_printed("key mask", weights_of(fill, {first, second}, m),
+                join({.5763, .4237, 0}, vec(Row(weights_of(fill, {second}, m)))), 4);
+  const Array keys({1, 3}, m), queries({1, 2}, {1, 0});
+  check_printed("query mask", attention_weights(by_query, batch_of_one(matrix({first, second})), &keys, &queries).data,
+                {.4696, .3452, .1852, .3333, .3333, .3333}, 4);
+}
+
+TEST_CASE("references: a row with nothing to attend to") {
+  AttentionConvention c;
+  CHECK_THROWS_AS(weights_of(c, {{2, 1}}, {0, 0}), std::invalid_argument);
+  c.empty_row = EmptyRow::zeros;
+  check_printed("zeros", weights_of(c, {{2, 1}}, {0, 0}), {0, 0}, 12);
+  c.empty_row = EmptyRow::nan;
+  CHECK(std::isnan(weights_of(c, {{2, 1}}, {0, 0})[0]));
+  c.mask_fill = -1e9;
+  check_printed("a finite fill", weights_of(c, {{2, 1}}, {0, 0}), {.5, .5}, 12);
+}
+
+TEST_CASE("references: which mask is read") {
+  const Vec e = {2, 1, .5, 0}, m = {1, 1, 1, 0};
+  const struct {
+    MaskRead read;
+    Vec zeros;  // 1 where a weight must be exactly 0
+  } rows[] = {{MaskRead::keys, {0, 0, 0, 1}},
+              {MaskRead::inverted, {1, 1, 1, 0}},
+              {MaskRead::one_short, {0, 0, 1, 1}},
+              {MaskRead::one_long, {0, 0, 0, 0}},
+              {MaskRead::causal, {0, 1, 1, 1}}};
+  for (const auto& row : rows) {
+    CAPTURE(static_cast<int>(row.read));
+    AttentionConvention c;
+    c.mask_read = row.read;
+    const Vec alpha = weights_of(c, {e}, m);
+    for (std::size_t i = 0; i < 4; ++i) CHECK((alpha[i] == 0) == (row.zeros[i] == 1));
+  }
+}
+
+TEST_CASE("references: softmax without its shift overflows, and its substitutes") {
+  AttentionConvention right, unshifted;
+  unshifted.normaliser = Normaliser::unshifted_softmax;
+  check_printed("shifted", weights_of(right, {{1000, 0}}), {1, 0}, 4);
+  CHECK(std::isnan(weights_of(unshifted, {{1000, 0}})[0]));
+  CHECK(weights_of(unshifted, {{1000, 0}})[1] == 0);
+  AttentionConvention hard;
+  hard.normaliser = Normaliser::hardmax;
+  check_printed("hardmax", weights_of(hard, {{1, 3, 3}}), {0, 1, 0}, 12);
+}
+
+TEST_CASE("references: GRU conventions and mistakes on one step") {
+  check_printed("before, replaces", gru(GruReset::before, GruUpdate::replaces), {.699417, -.273193}, 6);
+  check_printed("after, replaces", gru(GruReset::after, GruUpdate::replaces), {.761244, -.297438}, 6);
+  check_printed("before, keeps", gru(GruReset::before, GruUpdate::keeps), {.569783, -.018913}, 6);
+  check_printed("reset unused", gru(GruReset::unused, GruUpdate::replaces), {.822540, -.280353}, 6);
+}
+
+TEST_CASE("references: presets of the GRU differ where they should and nowhere else") {
+  Arrays given = gru_fixture();
+  given["b_u"] = Array({6}, {.3, -.2, .1, .4, -.5, .6});
+  const auto run = [&](const GruConvention& c) { return gru_step(c, cell_weights(given), Vec{1}, Vec{.5, -1}); };
+  const Arrays as_rzn = given;
+  const Vec torch_step = run(pytorch()), before_step = run([] {
+                                           GruConvention c = onnx_lbr0();
+                                           c.gate_order = "rzn";
+                                           return c;
+                                         }());
+  // The same blocks in the order z, r, n.
+  for (const char* name : {"W", "U", "b", "b_u"}) {
+    Array& a = given[name];
+    std::swap_ranges(a.data.begin(), a.data.begin() + static_cast<std::ptrdiff_t>(a.data.size() / 3),
+                     a.data.begin() + static_cast<std::ptrdiff_t>(a.data.size() / 3));
+  }
+  check_printed("keras_reset_after", run(keras_reset_after()), torch_step, 14);
+  check_printed("onnx_lbr1", run(onnx_lbr1()), torch_step, 14);
+  check_printed("onnx_lbr0", run(onnx_lbr0()), before_step, 14);
+  given["b"].data = add(given["b"].data, given["b_u"].data);  // one bias holds the sum while the reset gate acts before
+  check_printed("keras_reset_before", run(keras_reset_before()), before_step, 14);
+  CHECK(std::fabs(torch_step[0] - before_step[0]) > 1e-3);
+
+  // z saturated: Cho et al. keep the old state, Bahdanau et al. take the candidate.
+  Arrays saturated = as_rzn;
+  for (std::size_t i : {2u, 3u}) saturated["b"].data[i] = 60;
+  GruConvention keeps = cho2014(), replaces = bahdanau2014_gru();
+  keeps.biases = replaces.biases = Biases::one;
+  check_printed("keeps", gru_step(keeps, cell_weights(saturated), Vec{1}, Vec{.5, -1}), {.5, -1}, 12);
+  CHECK(gru_step(replaces, cell_weights(saturated), Vec{1}, Vec{.5, -1})[0] > .6);
+}
+
+TEST_CASE("references: LSTM output tanh and gate order") {
+  const Arrays given = {{"W", Array({4, 1})}, {"U", Array({4, 1})}, {"b", Array({4}, {.5, -.3, .8, .2})}};
+  const auto h = [&](LstmConvention c) { return lstm_step(c, cell_weights(given), Vec{1}, {{0}, {.6}}).h; };
+  LstmConvention right, no_tanh, order, forget;
+  no_tanh.output_activation = Activation::identity;
+  order.gate_order = "ifog";
+  check_printed("right", h(right), {.3212}, 4);
+  check_printed("h = o c", h(no_tanh), {.3677}, 4);
+  check_printed("i f o g", h(order), {.2492}, 4);
+  forget.forget_bias = 1;  // f = sigmoid(.7)
+  const double c = .6 / (1 + std::exp(-.7)) + std::tanh(.8) / (1 + std::exp(-.5));
+  check_printed("forget bias", h(forget), {std::tanh(c) / (1 + std::exp(-.2))}, 12);
+}
+
+TEST_CASE("references: final states and padding of a bidirectional run") {
+  const Array x({1, 3, 1}, {1, 2, 3});
+  const CellConvention elman = ElmanConvention{};
+  BidirectionalConvention right, wrong_end;
+  wrong_end.final_state = FinalState::last_position;
+  const Arrays given = scalar_elman(.5, .8, 0);
+  check_printed("ends", run_bidirectional(elman, right, given, x, {}).final_h.data, {.9759, .8485}, 4);
+  check_printed("last position", run_bidirectional(elman, wrong_end, given, x, {}).final_h.data, {.9759, .9051}, 4);
+
+  const Array padded({1, 4, 1}, {1, 2, 0, 0});
+  const Arrays biased = scalar_elman(.5, .8, .4);
+  BidirectionalConvention through_padding;
+  through_padding.backward = Reading::reversed_row;
+  check_printed("valid prefix", vec(run_bidirectional(elman, right, biased, padded, {2}).h.row({0, 0}).subspan(1)),
+                {.9229}, 4);
+  check_printed("through padding",
+                vec(run_bidirectional(elman, through_padding, biased, padded, {2}).h.row({0, 0}).subspan(1)), {.9308},
+                4);
+  CHECK(run_bidirectional(elman, right, biased, padded, {2}).h.at({0, 3, 1}) == 0);
+}
+
+TEST_CASE("references: batch and time exchanged, directions merged by reshape, wrong slices of h_n") {
+  const Array x({2, 2, 1}, {1, 2, 3, 4});
+  RunConvention right, wrong;
+  wrong.over_the_batch = true;
+  const Arrays given = scalar_elman(.5, .8, 0);
+  const CellConvention elman = ElmanConvention{};
+  CHECK(std::fabs(run_sequence(elman, right, cell_weights(given), x, {}).final_h.data[0] - .8786) <= 5e-5);
+  CHECK(std::fabs(run_sequence(elman, wrong, cell_weights(given), x, {}).final_h.data[0] - .9536) <= 5e-5);
+
+  const Array directions({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  check_printed("moved", vec(merge_directions(Merge::concat, directions).row({0})), {1, 2, 5, 6}, 12);
+  check_printed("reshaped", vec(merge_directions(Merge::reshaped, directions).row({0})), {1, 2, 3, 4}, 12);
+
+  const Array h_n({4, 1, 1}, {1, 2, 3, 4});
+  check_printed("top", stacked_final(StackedFinal::top_layer, h_n).data, {3, 4}, 12);
+  check_printed("bottom", stacked_final(StackedFinal::bottom_layer, h_n).data, {1, 2}, 12);
+  check_printed("last slice", stacked_final(StackedFinal::last_slice, h_n).data, {4}, 12);
+}
+
+TEST_CASE("references: losses, right and wrong") {
+  const Array two({1, 2, 2}), one_real({1, 2}, {1, 0}), zeros({1, 2});
+  CrossEntropyConvention right, over_all, scores_pads, twice;
+  over_all.denominator = Denominator::all_positions;
+  scores_pads.counts_padding = true;
+  scores_pads.denominator = Denominator::all_positions;
+  twice.inputs_are_softmaxed = true;
+  const Array half_and_nine({1, 2, 2}, {0, 0, std::log(9.0), 0});
+  const Array confident({1, 1, 3}, {5, 0, 0}), certain({1, 1, 3}, {1000, 0, 0}), first({1, 1});
+  // A model that copies its input: logit 5 on the input's class; inputs 0 1 2, labels 1 2 3.
+  Array copies({1, 3, 4});
+  for (std::size_t t = 0; t < 3; ++t) copies.at({0, t, t}) = 5;
+  const Array shifted({1, 3}, {1, 2, 3}), same({1, 3}, {0, 1, 2});
+  const Vec p = {1, 2, 3};
+  const struct {
+    const char* what;
+    double got, printed;
+  } rows[] = {
+      {"mean over real tokens", cross_entropy(right, two, zeros, &one_real), .6931},
+      {"padding in the denominator", cross_entropy(over_all, two, zeros, &one_real), .3466},
+      {"padding masked", cross_entropy(right, half_and_nine, zeros, &one_real), .6931},
+      {"padding scored", cross_entropy(scores_pads, half_and_nine, zeros, &one_real), .3993},
+      {"logits", cross_entropy(right, confident, first), .0134},
+      {"softmax twice", cross_entropy(twice, confident, first), .5599},
+      {"its floor", cross_entropy(twice, certain, first), .5514},
+      {"labels are the next inputs", cross_entropy(right, copies, shifted), 5.0200},
+      {"labels are the inputs", cross_entropy(right, copies, same), .0200},
+      {"mse of an exact fit", mean_squared_error(Pairing::pairs, p, p), 0},
+      {"mse over a table", mean_squared_error(Pairing::table, p, p), 1.3333},
+  };
+  for (const auto& row : rows) check_printed(row.what, {row.got}, {row.printed}, 4);
+}
+
+TEST_CASE("references: a scorer of zeros has no gradient at all, with v_a alone zero it has one") {
+  for (const bool all_zero : {true, false}) {
+    Arrays given = decoder_fixture(2);
+    for (const char* name : {"W_a", "U_a", "v_a"})
+      if (all_zero || std::string(name) == "v_a") given[name] = Array(given[name].shape);
+    const auto f = [&](const Arrays& at) { return fixture_loss(decode(bahdanau2014(), at)); };
+    CHECK((norm(central_difference(f, given, "v_a").data) == 0) == all_zero);
+    CHECK(norm(central_difference(f, given, "W_a").data) == 0);
+    CHECK(norm(central_difference(f, given, "U_a").data) == 0);
+  }
+}
+
+TEST_CASE("references: numbers of the course notes") {
+  const auto dots = [](const AttentionConvention& c, const Vec& q, const std::vector<Vec>& H) {
+    return attend(c, {}, batch_of_one(matrix({q})), batch_of_one(matrix(H)), nullptr);
+  };
+  const std::vector<Vec> animals = {{1, 0, .2}, {.5, .5, .1}, {.1, .9, .3}};
+  const AttentionConvention d = with_score(Score::dot), cosine = with_score(Score::cosine);
+  check_printed("toward cat", dots(d, {.9, .1, .2}, animals).weights.data, {.464, .305, .231}, 3);
+  check_printed("context", dots(d, {.9, .1, .2}, animals).context.data, {.6399, .3601, .1925}, 4);
+  check_printed("toward mat", dots(d, {.1, .9, .3}, animals).weights.data, {.219, .317, .464}, 3);
+  check_printed("cosine, cat", dots(cosine, {.9, .1, .2}, animals).weights.data, {.4353, .3533, .2113}, 4);
+
+  const Vec s = {.8, -.2, .5};
+  const std::vector<Vec> words = {{.1, .9, .3}, {.7, .2, -.5}};
+  check_printed("scores", dots(d, s, words).scores.data, {.05, .27}, 4);
+  check_printed("weights", dots(d, s, words).weights.data, {.4452, .5548}, 4);
+  check_printed("context", dots(d, s, words).context.data, {.4329, .5117, -.1438}, 4);
+  check_printed("cosine", dots(cosine, s, words).weights.data, {.4347, .5653}, 4);
+  AttentionConvention by_sum = d;
+  by_sum.normaliser = Normaliser::over_sum;
+  check_printed("divided by the sum", dots(by_sum, s, words).weights.data, {.156, .844}, 3);
+  const std::pair<double, double> temperatures[] = {{.5, .608}, {.25, .707}, {.1, .900}};
+  for (const auto& [temperature, weight] : temperatures) {
+    AttentionConvention sharp = d;
+    sharp.temperature = temperature;
+    check_printed("temperature", {dots(sharp, s, words).weights.data[1]}, {weight}, 3);
+  }
+  check_printed("all scores zero", dots(d, {1, 0, -1}, {{0, 1, 0}, {1, 0, 1}, {-1, 0, -1}}).weights.data,
+                {.3333, .3333, .3333}, 4);
+}
+
+TEST_CASE("references: scores that must agree do, and each scale is what it says") {
+  Numbers numbers;
+  const Array q = numbers({2, 3, 4}), h = numbers({2, 5, 4});
+  Arrays given = {{"W_a", numbers({6, 4})}, {"U_a", numbers({6, 4})}, {"v_a", numbers({6})}};
+  Arrays joined = {{"W_a", Array({6, 8})}, {"v_a", given["v_a"]}, {"b_a", Array({6})}, {"b_v", Array({1}, {2})}};
+  for (std::size_t r = 0; r < 6; ++r)
+    joined["W_a"].set_row({r}, join(vec(given["W_a"].row({r})), given["U_a"].row({r})));
+  const auto e = [&](ScoreConvention c, const Arrays& arrays) { return scores(c, arrays, q, h); };
+  ScoreConvention additive, concat{Score::concat}, mlp{Score::mlp}, dotted{Score::dot}, scaled{Score::scaled_dot},
+      over_d;
+  over_d = dotted;
+  over_d.scale = Scale::over_d;
+  CHECK(largest_difference(e(additive, given), e(concat, joined)) < 1e-14);
+  Array without_b_v = e(mlp, joined);
+  for (double& x : without_b_v.data) x -= 2;
+  CHECK(largest_difference(e(concat, joined), without_b_v) < 1e-14);
+  Array twice = e(scaled, {}), fourfold = e(over_d, {});
+  for (double& x : twice.data) x *= 2;  // d = 4
+  for (double& x : fourfold.data) x *= 4;
+  CHECK(largest_difference(e(dotted, {}), twice) < 1e-14);
+  CHECK(largest_difference(e(dotted, {}), fourfold) < 1e-14);
+
+  ScoreConvention general{Score::general}, general_T = general;
+  general_T.exchanged = true;
+  Arrays square = {{"W_a", numbers({4, 4})}}, square_T = {{"W_a", transposed(square["W_a"])}};
+  CHECK(largest_difference(e(general, square), e(general_T, square_T)) < 1e-14);
+  ScoreConvention blind_to_query, blind_to_keys, exchanged;
+  blind_to_query.sees = Sees::keys_only;
+  blind_to_keys.sees = Sees::query_only;
+  exchanged.exchanged = true;
+  CHECK(e(blind_to_query, given).at({0, 0, 1}) == e(blind_to_query, given).at({0, 2, 1}));
+  CHECK(e(blind_to_keys, given).at({0, 1, 0}) == e(blind_to_keys, given).at({0, 1, 4}));
+  Arrays renamed = given;
+  std::swap(renamed["W_a"], renamed["U_a"]);
+  CHECK(largest_difference(e(additive, renamed), e(exchanged, given)) == 0);
+}
+
+TEST_CASE("references: every decoder runs on every cell, one and two layers, and its options change what they say") {
+  const std::pair<CellConvention, std::size_t> cells[] = {
+      {GruConvention{}, 3}, {LstmConvention{}, 4}, {ElmanConvention{}, 1}};
+  for (const auto& [cell, gates] : cells) {
+    for (const std::size_t layers : {1u, 2u}) {
+      CAPTURE(gates);
+      CAPTURE(layers);
+      DecoderConvention luong = luong2015(Score::additive, true);
+      luong.cell = cell;
+      luong.layers = layers;
+      Arrays given = random_decoder(5, gates, layers);
+      given["W_o"] = Array({6, 3}, .1);
+      const Arrays out = decode(luong, given);
+      CHECK(get(out, "s").shape == Dims{2, 4, 3});
+      CHECK(get(out, "alpha").shape == Dims{2, 3, 4});
+      CHECK(get(out, "c").shape == Dims{2, 3, 4});
+      CHECK(get(out, "htilde").shape == Dims{2, 3, 3});
+      CHECK(get(out, "logits").shape == Dims{2, 3, 6});
+      CHECK(get(out, "alpha").at({1, 2, 2}) == 0);
+      CHECK(get(out, "alpha").at({1, 2, 3}) == 0);
+
+      DecoderConvention plain = none();
+      plain.cell = cell;
+      plain.layers = layers;
+      Arrays without = random_decoder(2, gates, layers);
+      without["W_o"] = Array({6, 3}, .1);
+      without.erase("H");
+      CHECK(find(decode(plain, without), "alpha") == nullptr);
+      CHECK(get(decode(plain, without), "logits").shape == Dims{2, 3, 6});
+    }
+  }
+}
+
+TEST_CASE("references: every way to get a decoder wrong gives other numbers on a generic input") {
+  const Arrays given = [] {
+    Arrays bag = random_decoder(6, 3, 2);
+    bag["W_o"] = Numbers{}({6, 9});
+    return bag;
+  }();
+  DecoderConvention base = bahdanau2014();
+  base.layers = 2;
+  std::get<GruConvention>(base.cell).biases = Biases::one;
+  const Array right = get(decode(base, given), "logits");
+  using Change = void (*)(DecoderConvention&);
+  const std::pair<std::string, Change> changes[] = {
+      {"query two steps back",
+       [](auto& c) {
+         c.query = {{What::state, 2}};
+       }},
+      {"query of layer 0",
+       [](auto& c) {
+         c.query = {{What::bottom_state, 1}};
+       }},
+      {"query: mean of the layers",
+       [](auto& c) {
+         c.query = {{What::mean_state, 1}};
+       }},
+      {"context one step late in the cell",
+       [](auto& c) {
+         c.cell_input = {y_emb, c_prev};
+       }},
+      {"context one step late in the readout",
+       [](auto& c) {
+         c.readout = {s_t, y_emb, c_prev};
+       }},
+      {"readout of s_{t-1}",
+       [](auto& c) {
+         c.readout = {s_prev, y_emb, c_t};
+       }},
+      {"next input",
+       [](auto& c) {
+         c.cell_input = {{What::y_emb, -1}, c_t};
+       }},
+      {"previous input",
+       [](auto& c) {
+         c.cell_input = {{What::y_emb, 1}, c_t};
+       }},
+      {"always from s_0", [](auto& c) { c.carry = Carry::initial; }},
+      {"zero start", [](auto& c) { c.initial = InitialState::zeros; }},
+      {"start from backward_1", [](auto& c) { c.initial = InitialState::backward_first; }},
+      {"start from backward_T", [](auto& c) { c.initial = InitialState::backward_last; }},
+      {"start from forward_T", [](auto& c) { c.initial = InitialState::forward_last; }},
+      {"no tanh in the energy", [](auto& c) { c.attention.score.energy = Activation::identity; }},
+      {"v_a dropped", [](auto& c) { c.attention.score.v_dropped = true; }},
+      {"score divided", [](auto& c) { c.attention.score.scale = Scale::over_sqrt_d; }},
+      {"score divided by length", [](auto& c) { c.attention.score.scale = Scale::over_sqrt_length; }},
+      {"keys of another example", [](auto& c) { c.attention.keys = MemoryRead::next_example; }},
+      {"keys backwards", [](auto& c) { c.attention.keys = MemoryRead::time_reversed; }},
+      {"keys reshaped", [](auto& c) { c.attention.keys = MemoryRead::reshaped; }},
+      {"values reshaped", [](auto& c) { c.attention.values = MemoryRead::reshaped; }},
+      {"values shifted", [](auto& c) { c.attention.value_shift = 1; }},
+      {"values shifted back", [](auto& c) { c.attention.value_shift = -1; }},
+      {"uniform context", [](auto& c) { c.attention.context_sum = ContextSum::uniform; }},
+      {"context of the last", [](auto& c) { c.attention.context_sum = ContextSum::last; }},
+      {"context over length", [](auto& c) { c.attention.context_sum = ContextSum::over_length; }},
+      {"softmax twice", [](auto& c) { c.attention.normaliser = Normaliser::softmax_twice; }},
+      {"sigmoid weights", [](auto& c) { c.attention.normaliser = Normaliser::sigmoid; }},
+      {"small finite fill", [](auto& c) { c.attention.mask_fill = 1e-9; }},
+      {"mask added", [](auto& c) { c.attention.mask_use = MaskUse::add; }},
+      {"temperature", [](auto& c) { c.attention.temperature = 3; }},
+      {"z keeps", [](auto& c) { std::get<GruConvention>(c.cell).update = GruUpdate::keeps; }},
+      {"reset on the input", [](auto& c) { std::get<GruConvention>(c.cell).reset = GruReset::on_input; }},
+      {"gate order", [](auto& c) { std::get<GruConvention>(c.cell).gate_order = "znr"; }},
+      {"hard sigmoid", [](auto& c) { std::get<GruConvention>(c.cell).gate = Activation::hard_sigmoid; }},
+      {"U transposed", [](auto& c) { std::get<GruConvention>(c.cell).transposed = Transposed::recurrent; }},
+      {"no bias", [](auto& c) { std::get<GruConvention>(c.cell).biases = Biases::none; }},
+  };
+  std::vector<Array> seen = {right};
+  for (const auto& [what, change] : changes) {
+    CAPTURE(what);
+    DecoderConvention convention = base;
+    change(convention);
+    const Array got = get(decode(convention, given), "logits");
+    for (std::size_t k = 0; k < seen.size(); ++k) {
+      const std::string other = k ? changes[k - 1].first : "right";
+      CAPTURE(other);
+      CHECK(largest_difference(got, seen[k]) > 1e-6);
+    }
+    seen.push_back(got);
+  }
+}
+
+TEST_CASE("references: softmax over decoder steps needs the states first") {
+  DecoderConvention luong = luong2015(Score::additive, false);
+  luong.cell = GruConvention{};
+  luong.attention.axis = SoftmaxAxis::queries;
+  Arrays given = random_decoder(2, 3);
+  given.erase("mask");
+  const Array alpha = get(decode(luong, given), "alpha");
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(std::fabs(alpha.at({0, 0, i}) + alpha.at({0, 1, i}) + alpha.at({0, 2, i}) - 1) < 1e-14);
+  }
+  luong.cell_input = {y_emb, htilde_prev};
+  CHECK_THROWS_AS(decode(luong, given), std::invalid_argument);
+}
+
+TEST_CASE("references: the maxout readout") {
+  Arrays given = decoder_fixture(1);
+  given["U_o"] = matrix({{1, 0}, {0, 1}, {2, 0}, {0, 2}});
+  given["V_o"] = Array({4, 1}, {1, -1, .5, 0});
+  given["C_o"] = matrix({{0, 1}, {1, 0}, {-1, 0}, {0, -1}});
+  given["W_o"] = matrix({{1, 2}, {3, -4}});
+  const auto logits = [&](DecoderConvention c) { return get(decode(c, given), "logits").data; };
+  const Arrays out = decode(bahdanau2014_maxout(), given);
+  const double s0 = .2, s1 = -.1, c0 = context_at(out, 0)[0], c1 = context_at(out, 0)[1];
+  const Vec t = {s0 + 1 + c1, s1 - 1 + c0, 2 * s0 + .5 - c0, 2 * s1 - c1};
+  const auto two = [](double a, double b) { return Vec{a + 2 * b, 3 * a - 4 * b}; };
+  check_printed("neighbours", logits(bahdanau2014_maxout()), two(std::fmax(t[0], t[1]), std::fmax(t[2], t[3])), 12);
+  DecoderConvention halves = bahdanau2014_maxout(), now = halves;
+  halves.readout_form = Readout::maxout_halves;
+  check_printed("halves", logits(halves), two(std::fmax(t[0], t[2]), std::fmax(t[1], t[3])), 12);
+  now.readout = {s_t, y_emb, c_t};
+  CHECK(std::fabs(logits(now)[0] - logits(bahdanau2014_maxout())[0]) > 1e-3);
+}
+
+TEST_CASE("references: mistakes of the caller say what to do") {
+  Arrays given = decoder_fixture(2);
+  DecoderConvention circle = bahdanau2014();
+  circle.query = {s_t};
+  CHECK_THROWS_WITH_AS(decode(circle, given), doctest::Contains("circle"), std::invalid_argument);
+  given.erase("v_a");
+  CHECK_THROWS_WITH_AS(decode(bahdanau2014(), given), doctest::Contains("no array named 'v_a'"), std::invalid_argument);
+  GruConvention order;
+  order.gate_order = "rz";
+  CHECK_THROWS_AS(gru_step(order, cell_weights(gru_fixture()), Vec{1}, Vec{0, 0}), std::invalid_argument);
+  CHECK_THROWS_AS(Array({2, 2}, Vec{1, 2, 3}), std::invalid_argument);
+  CHECK_THROWS_AS(Array({2, 2}).at({2, 0}), std::invalid_argument);
+  CHECK_THROWS_AS(Array({2, 2}).at({0}), std::invalid_argument);
+}
+
+TEST_CASE("references: central differences of a cubic") {
+  const auto cube = [](const Arrays& a) { return std::pow(get(a, "x").at({0}), 3); };
+  for (const double x : {1.0, -2.0, 100.0}) {
+    CAPTURE(x);
+    const Array g = central_difference(cube, {{"x", Array({1}, {x})}}, "x");
+    CHECK(std::fabs(g.data[0] / (3 * x * x) - 1) < 1e-9);
+  }
+}
