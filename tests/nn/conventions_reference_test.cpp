@@ -2,12 +2,12 @@
 // wrong one.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <limits>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nn/conventions/reference/bidirectional.h"
@@ -18,8 +18,6 @@
 using namespace gradus::reference;
 
 namespace {
-
-const double inf = std::numeric_limits<double>::infinity();
 
 Vec vec(Row row) { return copy(row); }
 
@@ -268,11 +266,10 @@ TEST_CASE("references: weights that never look at the encoder") {
 }
 
 TEST_CASE("references: attention mistakes on the small fixture") {
-  AttentionConvention general = with_score(Score::general), general_T = general, swapped_roles, tanh_context, batch;
+  AttentionConvention general = with_score(Score::general), general_T = general, swapped_roles;
   general_T.score.transpose_W_a = true;
   swapped_roles.score.energy = Activation::softmax;
   swapped_roles.normaliser = Normaliser::relu;
-  tanh_context.context_activation = Activation::tanh;
   AttentionConvention singleton;
   singleton.axis = SoftmaxAxis::singleton;
 
@@ -590,7 +587,9 @@ TEST_CASE("references: scores that must agree do, and each scale is what it says
 TEST_CASE("references: every decoder runs on every cell, one and two layers, and its options change what they say") {
   const std::pair<CellConvention, std::size_t> cells[] = {
       {GruConvention{}, 3}, {LstmConvention{}, 4}, {ElmanConvention{}, 1}};
-  for (const auto& [cell, gates] : cells) {
+  for (const auto& entry : cells) {
+    const CellConvention& cell = entry.first;
+    const std::size_t gates = entry.second;
     for (const std::size_t layers : {1u, 2u}) {
       CAPTURE(gates);
       CAPTURE(layers);
@@ -598,7 +597,7 @@ TEST_CASE("references: every decoder runs on every cell, one and two layers, and
       luong.cell = cell;
       luong.layers = layers;
       Arrays given = random_decoder(5, gates, layers);
-      given["W_o"] = Array({6, 3}, .1);
+      given["W_o"] = Numbers{}({6, 3});
       const Arrays out = decode(luong, given);
       CHECK(get(out, "s").shape == Dims{2, 4, 3});
       CHECK(get(out, "alpha").shape == Dims{2, 3, 4});
@@ -612,7 +611,7 @@ TEST_CASE("references: every decoder runs on every cell, one and two layers, and
       plain.cell = cell;
       plain.layers = layers;
       Arrays without = random_decoder(2, gates, layers);
-      without["W_o"] = Array({6, 3}, .1);
+      without["W_o"] = Numbers{}({6, 3});
       without.erase("H");
       CHECK(find(decode(plain, without), "alpha") == nullptr);
       CHECK(get(decode(plain, without), "logits").shape == Dims{2, 3, 6});
@@ -695,10 +694,11 @@ TEST_CASE("references: every way to get a decoder wrong gives other numbers on a
       {"no bias", [](auto& c) { std::get<GruConvention>(c.cell).biases = Biases::none; }},
   };
   std::vector<Array> seen = {right};
-  for (const auto& [what, change] : changes) {
+  for (const auto& entry : changes) {
+    const std::string& what = entry.first;
     CAPTURE(what);
     DecoderConvention convention = base;
-    change(convention);
+    entry.second(convention);
     const Array got = get(decode(convention, given), "logits");
     for (std::size_t k = 0; k < seen.size(); ++k) {
       const std::string other = k ? changes[k - 1].first : "right";
@@ -707,6 +707,78 @@ TEST_CASE("references: every way to get a decoder wrong gives other numbers on a
     }
     seen.push_back(got);
   }
+}
+
+TEST_CASE("references: queries from an LSTM's memory or from all layers, values that are projected keys") {
+  Arrays given = random_decoder(6, 4, 2);
+  DecoderConvention c = bahdanau2014();
+  c.cell = LstmConvention{};
+  c.layers = 2;
+  const Arrays by_state = decode(c, given);
+  c.query = {{What::cell_state, 1}};
+  const Arrays by_memory = decode(c, given);
+  CHECK(largest_difference(get(by_state, "alpha"), get(by_memory, "alpha")) > 1e-6);
+  CHECK(get(by_memory, "m").shape == Dims{2, 4, 3});
+
+  // The concatenation of both layers is what two parts in a row are, bottom first.
+  given["W_a"] = Numbers{}({5, 6});
+  c.query = {{What::all_states, 1}};
+  const Arrays by_all = decode(c, given);
+  c.query = {{What::bottom_state, 1}, s_prev};
+  CHECK(largest_difference(get(by_all, "s"), get(decode(c, given), "s")) == 0);
+
+  given = random_decoder(7, 3);  // c has d_attn = 5 numbers instead of d_h = 4
+  DecoderConvention projected = bahdanau2014();
+  projected.attention.values_are_projected_keys = true;
+  const Arrays out = decode(projected, given);
+  Vec c_1(5);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Vec key = matvec(get(given, "U_a"), get(given, "H").row({0, i}));
+    for (std::size_t k = 0; k < 5; ++k) c_1[k] += get(out, "alpha").at({0, 0, i}) * key[k];
+  }
+  check_printed("sum over U_a h", context_at(out, 0), c_1, 14);
+}
+
+TEST_CASE("references: what stands behind the end, and how a backward run may be read") {
+  const Array x({1, 3, 1}, {1, 2, 9});
+  const Arrays given = scalar_elman(.5, .8, .4);
+  const auto run = [&](RunConvention how) {
+    const Run out = run_sequence(ElmanConvention{}, how, cell_weights(given), x, {2});
+    return join(out.h.data, out.final_h.data);
+  };
+  const auto h = [](double input, double before) { return std::tanh(.5 * input + .8 * before + .4); };
+  const double f1 = h(1, 0), f2 = h(2, f1), f3 = h(9, f2), b2 = h(2, 0), b1 = h(1, b2);
+  const double through = h(1, h(2, h(9, 0)));
+  const struct {
+    const char* what;
+    RunConvention how;
+    Vec want;  // h_1, h_2, h_3, final
+  } rows[] = {
+      {"zero", {}, {f1, f2, 0, f2}},
+      {"hold", {AfterEnd::hold}, {f1, f2, f2, f2}},
+      {"run on", {AfterEnd::run_on}, {f1, f2, f3, f3}},
+      {"backward", {AfterEnd::zero, Reading::reversed_prefix}, {b1, b2, 0, b1}},
+      {"backward, not turned round", {AfterEnd::zero, Reading::reversed_prefix, true}, {b2, b1, 0, b1}},
+      {"backward through padding", {AfterEnd::zero, Reading::reversed_row}, {through, h(2, h(9, 0)), 0, through}},
+      {"not reversed", {AfterEnd::zero, Reading::backward_unreversed}, {f1, f2, 0, f2}},
+  };
+  for (const auto& row : rows) check_printed(row.what, run(row.how), row.want, 14);
+}
+
+TEST_CASE("references: forget gate and output of the LSTM, wrong ways") {
+  const Arrays given = {{"W", Array({4, 1})}, {"U", Array({4, 1})}, {"b", Array({4}, {.5, -.3, .8, .2})}};
+  const double i = 1 / (1 + std::exp(-.5)), f = 1 / (1 + std::exp(.3)), g = std::tanh(.8);
+  const std::pair<LstmForget, double> kept[] = {
+      {LstmForget::own, f}, {LstmForget::coupled, 1 - i}, {LstmForget::unused, 1}, {LstmForget::complement, 1 - f}};
+  for (const auto& [forget, keep] : kept) {
+    LstmConvention c;
+    c.forget = forget;
+    check_printed("c", lstm_step(c, cell_weights(given), Vec{1}, {{0}, {.6}}).c, {keep * .6 + i * g}, 14);
+  }
+  LstmConvention late;
+  late.output = LstmOutput::old_cell;
+  check_printed("h", lstm_step(late, cell_weights(given), Vec{1}, {{0}, {.6}}).h, {std::tanh(.6) / (1 + std::exp(-.2))},
+                14);
 }
 
 TEST_CASE("references: softmax over decoder steps needs the states first") {

@@ -36,7 +36,7 @@ void need_rank(const Dims& shape, std::size_t rank) {
 
 }  // namespace
 
-Array::Array(Dims dims, double fill) : shape(std::move(dims)), data(count(shape), fill) {}
+Array::Array(Dims dims) : shape(std::move(dims)), data(count(shape)) {}
 
 Array::Array(Dims dims, Vec values) : shape(std::move(dims)), data(std::move(values)) {
   if (data.size() != count(shape)) {

@@ -22,7 +22,7 @@ struct Array {
   Vec data;
 
   Array() = default;
-  explicit Array(Dims dims, double fill = 0);
+  explicit Array(Dims dims);  // zeros
   Array(Dims dims, Vec values);
 
   std::size_t dim(std::size_t axis) const;

@@ -133,7 +133,7 @@ Array read_memory(MemoryRead read, const Array& H) {
 Array attention_weights(const AttentionConvention& c, const Array& scores, const Array* mask, const Array* query_mask,
                         std::size_t first_query) {
   const std::size_t B = scores.dim(0), T_q = scores.dim(1), T_enc = scores.dim(2);
-  Array masked = scores, kept(scores.shape, 1.0);
+  Array masked = scores, kept(scores.shape);
   std::map<std::vector<std::size_t>, std::vector<std::size_t>> groups;
   for (std::size_t b = 0, flat = 0; b < B; ++b) {
     for (std::size_t t = 0; t < T_q; ++t) {

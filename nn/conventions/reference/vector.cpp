@@ -9,12 +9,13 @@ namespace gradus::reference {
 
 namespace {
 
-void need(bool fits, const char* what, const std::string& left, const std::string& right) {
-  if (!fits) throw std::invalid_argument(std::string("reference ") + what + ": " + left + " does not go with " + right);
+[[noreturn]] void misfit(const char* what, const std::string& left, std::size_t right) {
+  throw std::invalid_argument(std::string("reference ") + what + ": " + left + " does not go with " +
+                              std::to_string(right));
 }
 
 void need_equal(const char* what, Row a, Row b) {
-  need(a.size() == b.size(), what, std::to_string(a.size()), std::to_string(b.size()));
+  if (a.size() != b.size()) misfit(what, std::to_string(a.size()), b.size());
 }
 
 double scalar(Activation f, double x) {
@@ -58,14 +59,14 @@ double dot(Row a, Row b) {
 double norm(Row a) { return std::sqrt(dot(a, a)); }
 
 Vec matvec(const Array& W, Row x) {
-  need(W.shape.size() == 2 && W.dim(1) == x.size(), "W x", to_string(W.shape), std::to_string(x.size()));
+  if (W.shape.size() != 2 || W.dim(1) != x.size()) misfit("W x", to_string(W.shape), x.size());
   Vec y(W.dim(0));
   for (std::size_t r = 0; r < y.size(); ++r) y[r] = dot(W.row({r}), x);
   return y;
 }
 
 Vec matvec_transposed(const Array& W, Row x) {
-  need(W.shape.size() == 2 && W.dim(0) == x.size(), "W^T x", to_string(W.shape), std::to_string(x.size()));
+  if (W.shape.size() != 2 || W.dim(0) != x.size()) misfit("W^T x", to_string(W.shape), x.size());
   Vec y(W.dim(1));
   for (std::size_t r = 0; r < x.size(); ++r)
     for (std::size_t c = 0; c < y.size(); ++c) y[c] += W.at({r, c}) * x[r];
