@@ -1,105 +1,13 @@
-// Size classes, free lists and huge pages.
+// Where a buffer's memory comes from and goes to.
 #include "tensor/buffer.h"
 
-#include <array>
-#include <bit>
-#include <cstdlib>
-#include <limits>
 #include <new>
-#include <vector>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+#include "tensor/kernels/pool.h"
 
 namespace gradus {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool keeps_blocks = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool keeps_blocks = false;
-#else
-constexpr bool keeps_blocks = true;
-#endif
-#else
-constexpr bool keeps_blocks = true;
-#endif
-
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr int class_count = 4 * 58;
 std::atomic<std::int64_t> live{0};
-
-// Four classes to each power of two: a block is at most a quarter larger than what was asked for.
-struct SizeClass {
-  int index;
-  std::size_t bytes;
-};
-SizeClass size_class(std::size_t bytes) {
-  if (bytes <= 64) return {0, 64};
-  const int log = std::bit_width(bytes - 1) - 1;                  // 2^log < bytes <= 2^(log + 1)
-  const std::size_t quarter = (std::size_t{1} << log) / 4;
-  const std::size_t steps = (bytes - (std::size_t{1} << log) + quarter - 1) / quarter;  // 1..4
-  return {4 * (log - 6) + static_cast<int>(steps), ((std::size_t{1} << log) + steps * quarter + 63) / 64 * 64};
-}
-
-void* system_allocate(std::size_t bytes) {
-  const bool large = bytes >= huge_page;
-  const std::size_t alignment = large ? huge_page : 64;
-  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* block = std::aligned_alloc(alignment, rounded);
-  if (!block) throw std::bad_alloc();
-#ifdef __linux__
-  if (large) madvise(block, rounded, MADV_HUGEPAGE);  // a wish: the call may fail and nothing is lost
-#endif
-  return block;
-}
-
-struct FreeLists {
-  std::array<std::vector<void*>, class_count> blocks;
-  void trim() {
-    for (auto& list : blocks) {
-      for (void* block : list) std::free(block);
-      list.clear();
-    }
-  }
-  ~FreeLists();
-};
-// Tensors with static lifetime may be freed after a thread's lists are gone: then blocks go straight to the system.
-thread_local bool lists_alive = true;
-thread_local FreeLists lists;
-FreeLists::~FreeLists() {
-  trim();
-  lists_alive = false;
-}
-
-}  // namespace
-
-void* pool_allocate(std::size_t bytes) {
-  if (bytes > std::numeric_limits<std::size_t>::max() / 4) throw std::bad_alloc();
-  const SizeClass size = size_class(bytes);
-  if (keeps_blocks && lists_alive) {
-    auto& list = lists.blocks[static_cast<std::size_t>(size.index)];
-    if (!list.empty()) {
-      void* block = list.back();
-      list.pop_back();
-      return block;
-    }
-  }
-  return system_allocate(keeps_blocks ? size.bytes : bytes);
-}
-
-void pool_free(void* block, std::size_t bytes) {
-  if (!keeps_blocks || !lists_alive) {
-    std::free(block);
-    return;
-  }
-  lists.blocks[static_cast<std::size_t>(size_class(bytes).index)].push_back(block);
-}
-
-void pool_trim() {
-  if (lists_alive) lists.trim();
 }
 
 std::int64_t live_buffers() { return live.load(std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// The memory behind tensors, and the pool that keeps it for reuse.
+// The memory behind tensors.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,6 @@ class Buffer : public Counted {
   std::size_t capacity_ = 0;
 };
 
-// Pool: freed blocks wait in lists by size, one set per thread, because the first touch of fresh pages from the system
-// costs more than most kernels. Under AddressSanitizer nothing is kept, so that a use after free is seen.
-void* pool_allocate(std::size_t bytes);             // 64-byte aligned; throws std::bad_alloc
-void pool_free(void* block, std::size_t bytes);     // `bytes` as given to pool_allocate
-void pool_trim();                                   // gives this thread's waiting blocks back to the system
-std::int64_t live_buffers();                        // buffers in use in all threads: the leak tests watch it
+std::int64_t live_buffers();  // buffers in use in all threads: the leak tests watch it
 
 }  // namespace gradus

@@ -4,8 +4,7 @@
 namespace gradus {
 namespace {
 
-template <class T>
-Grid<T> column_of(const Grid<T>& grid, std::int64_t t) {
+template <class T> Grid<T> column_of(const Grid<T>& grid, std::int64_t t) {
   if (grid.shape().rank() != 2) throw ShapeError("column: shape " + to_string(grid.shape()) + " is not (B, T)");
   Grid<T> result(Shape{grid.shape()[0]});
   for (std::int64_t row = 0; row < grid.shape()[0]; ++row) result[row] = grid.at(row, t);

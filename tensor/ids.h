@@ -11,11 +11,11 @@
 namespace gradus {
 
 // Owns row-major values of one kind. Ids: token ids, usually (B, T). Mask: true = real, may be attended to, counts.
-template <class T>
-class Grid {
+template <class T> class Grid {
  public:
   Grid() = default;
-  explicit Grid(const Shape& shape, T value = T{}) : shape_(shape), values_(static_cast<std::size_t>(shape.size()), value) {}
+  explicit Grid(const Shape& shape, T value = T{})
+      : shape_(shape), values_(static_cast<std::size_t>(shape.size()), value) {}
   Grid(const Shape& shape, std::vector<T> values) : shape_(shape), values_(std::move(values)) {
     if (static_cast<std::int64_t>(values_.size()) != shape.size()) {
       throw ShapeError("shape " + to_string(shape) + " needs " + std::to_string(shape.size()) + " values, found " +
@@ -26,7 +26,9 @@ class Grid {
   std::int64_t size() const { return static_cast<std::int64_t>(values_.size()); }
   const T& operator[](std::int64_t i) const { return values_[static_cast<std::size_t>(i)]; }  // row-major
   T& operator[](std::int64_t i) { return values_[static_cast<std::size_t>(i)]; }
-  const T& at(std::int64_t row, std::int64_t column) const { return values_[place(row, column)]; }  // of a (rows, columns)
+  const T& at(std::int64_t row, std::int64_t column) const {
+    return values_[place(row, column)];
+  }  // of a (rows, columns)
   T& at(std::int64_t row, std::int64_t column) { return values_[place(row, column)]; }
   const std::vector<T>& values() const { return values_; }
   bool operator==(const Grid&) const = default;
@@ -34,7 +36,8 @@ class Grid {
  private:
   std::size_t place(std::int64_t row, std::int64_t column) const {
     if (shape_.rank() != 2 || row < 0 || row >= shape_[0] || column < 0 || column >= shape_[1]) {
-      throw IndexError("(" + std::to_string(row) + ", " + std::to_string(column) + ") is outside shape " + to_string(shape_));
+      throw IndexError("(" + std::to_string(row) + ", " + std::to_string(column) + ") is outside shape " +
+                       to_string(shape_));
     }
     return static_cast<std::size_t>(row * shape_[1] + column);
   }

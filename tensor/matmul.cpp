@@ -13,7 +13,8 @@ void check(const Tensor& a, const Tensor& b) {
     throw ShapeError(shapes + "both must have at least two axes; for a product with a vector use dot(x, v, Axis{...})");
   }
   if (a.rank() != b.rank()) {
-    throw ShapeError(shapes + "ranks differ; reshape (B, T, d) to (B * T, d) for a product with a matrix, or repeat the "
+    throw ShapeError(shapes +
+                     "ranks differ; reshape (B, T, d) to (B * T, d) for a product with a matrix, or repeat the "
                      "matrix over the batch with expand_new");
   }
   const int rank = a.rank();
@@ -24,8 +25,8 @@ void check(const Tensor& a, const Tensor& b) {
   }
   for (int axis = 0; axis + 2 < rank; ++axis) {
     if (a.shape()[axis] != b.shape()[axis]) {
-      throw ShapeError(shapes + "batch axis " + std::to_string(axis) + " has " + std::to_string(a.shape()[axis]) + " and " +
-                       std::to_string(b.shape()[axis]) + " entries; they must be equal");
+      throw ShapeError(shapes + "batch axis " + std::to_string(axis) + " has " + std::to_string(a.shape()[axis]) +
+                       " and " + std::to_string(b.shape()[axis]) + " entries; they must be equal");
     }
   }
 }
@@ -41,7 +42,8 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, bool accumulate) {
   dispatch(c.dtype(), [&](auto t) {
     using T = decltype(t);
     gemm<T>({c.shape()[0], c.shape()[1], a.shape()[1]}, {a.data<T>(), a.strides()[0], a.strides()[1]},
-            {b.data<T>(), b.strides()[0], b.strides()[1]}, {c.mutable_data<T>(), c.strides()[0], c.strides()[1]}, accumulate);
+            {b.data<T>(), b.strides()[0], b.strides()[1]}, {c.mutable_data<T>(), c.strides()[0], c.strides()[1]},
+            accumulate);
   });
 }
 

@@ -1,8 +1,15 @@
-// xoshiro256++ and what is drawn from it. Compiled without contraction of a * b + c, so that every build agrees.
+// xoshiro256++ and what is drawn from it.
 #include "tensor/random.h"
 
 #include <bit>
 #include <cmath>
+
+// The compiler must not contract a * b + c here, or the last bits would depend on the machine.
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
 
 namespace gradus {
 namespace {

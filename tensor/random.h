@@ -20,15 +20,15 @@ namespace gradus {
 class Generator {
  public:
   explicit Generator(std::uint64_t seed, std::string_view stream = "");
-  std::uint64_t next();                              // 64 random bits
-  double uniform();                                  // [0, 1)
-  double uniform(double low, double high);           // [low, high)
-  double normal();                                   // mean 0, deviation 1
-  std::int64_t below(std::int64_t n);                // 0 .. n-1, unbiased; throws ValueError unless n > 0
+  std::uint64_t next();                     // 64 random bits
+  double uniform();                         // [0, 1)
+  double uniform(double low, double high);  // [low, high)
+  double normal();                          // mean 0, deviation 1
+  std::int64_t below(std::int64_t n);       // 0 .. n-1, unbiased; throws ValueError unless n > 0
   bool chance(double probability) { return uniform() < probability; }
 
   using State = std::array<std::uint64_t, 4>;
-  const State& state() const { return state_; }      // for checkpoints
+  const State& state() const { return state_; }  // for checkpoints
   void restore(const State& state) { state_ = state; }
 
  private:
@@ -36,8 +36,7 @@ class Generator {
 };
 
 // Fisher-Yates from the back.
-template <class T>
-void shuffle_(std::vector<T>& items, Generator& generator) {
+template <class T> void shuffle_(std::vector<T>& items, Generator& generator) {
   for (std::size_t i = items.size(); i > 1; --i) {
     std::swap(items[i - 1], items[static_cast<std::size_t>(generator.below(static_cast<std::int64_t>(i)))]);
   }

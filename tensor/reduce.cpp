@@ -23,8 +23,7 @@ Tensor restore_axis(Tensor y, Axis axis) {
   return y;
 }
 
-template <class F>
-void for_each_row(const Tensor& rows, F row) {  // `rows` from rows_last
+template <class F> void for_each_row(const Tensor& rows, F row) {  // `rows` from rows_last
   const std::int64_t length = rows.shape()[rows.rank() - 1];
   const std::int64_t count = length == 0 ? 0 : rows.size() / length;
   dispatch(rows.dtype(), [&](auto t) {
@@ -41,16 +40,14 @@ void refuse_empty(const char* op, const Tensor& x, Axis axis) {
   }
 }
 
-template <class T>
-T row_max(const T* row, std::int64_t length) {
+template <class T> T row_max(const T* row, std::int64_t length) {
   T largest = -std::numeric_limits<T>::infinity();
   for (std::int64_t i = 0; i < length; ++i) largest = row[i] > largest || row[i] != row[i] ? row[i] : largest;
   return largest;
 }
 
 // out = exp(row - shift) where allowed, else 0; returns the sum.
-template <class T>
-T exp_row(const T* row, const std::uint8_t* allowed, T shift, T* out, std::int64_t length) {
+template <class T> T exp_row(const T* row, const std::uint8_t* allowed, T shift, T* out, std::int64_t length) {
   using P = Pack<T>;
   T total = 0;
   for (std::int64_t i = 0; i < length; i += P::lanes) {
@@ -69,7 +66,8 @@ T exp_row(const T* row, const std::uint8_t* allowed, T shift, T* out, std::int64
 }  // namespace
 
 Tensor sum(const Tensor& x, Axis axis) {
-  return pointwise_sum("sum", [](auto value) { return value; }, axis, x);
+  return pointwise_sum(
+      "sum", [](auto value) { return value; }, axis, x);
 }
 
 Tensor sum(const Tensor& x) {
@@ -83,7 +81,8 @@ Tensor mean(const Tensor& x, Axis axis) {
   refuse_empty("mean", x, axis);
   Tensor result = sum(x, axis);
   const Tensor count = expand_scalar(full(Shape{}, static_cast<double>(x.shape()[axis]), x.dtype()), result.shape());
-  pointwise_into(result, [](auto total, auto n) { return total / n; }, result, count);
+  pointwise_into(
+      result, [](auto total, auto n) { return total / n; }, result, count);
   return result;
 }
 
@@ -131,8 +130,8 @@ double norm(const Tensor& x) {
 Tensor softmax(const Tensor& x, Axis axis, const Mask* mask, EmptyRow empty_row) {
   check_axis("softmax", x.shape(), axis);
   if (mask && mask->shape() != x.shape()) {
-    throw ShapeError("softmax: the mask is " + to_string(mask->shape()) + " and the scores are " + to_string(x.shape()) +
-                     "; a mask has one entry per score");
+    throw ShapeError("softmax: the mask is " + to_string(mask->shape()) + " and the scores are " +
+                     to_string(x.shape()) + "; a mask has one entry per score");
   }
   if (mask && axis.index != x.rank() - 1) {
     throw ShapeError("softmax: a mask is supported along the last axis only; transpose the scores first");
@@ -151,7 +150,8 @@ Tensor softmax(const Tensor& x, Axis axis, const Mask* mask, EmptyRow empty_row)
       shift = row[j] > shift || row[j] != row[j] ? row[j] : shift;
     }
     if (!any && empty_row == EmptyRow::error) {
-      throw ValueError("softmax: row " + std::to_string(i) + " of the mask allows nothing, so no weights exist; drop that row, " +
+      throw ValueError("softmax: row " + std::to_string(i) +
+                       " of the mask allows nothing, so no weights exist; drop that row, " +
                        "or ask for EmptyRow::zeros");
     }
     const T total = any ? exp_row(row, allowed, shift, out, length) : T{0};
@@ -162,7 +162,8 @@ Tensor softmax(const Tensor& x, Axis axis, const Mask* mask, EmptyRow empty_row)
 
 Tensor log_softmax(const Tensor& x, Axis axis) {
   const Tensor total = expand_new(logsumexp(x, axis), axis, x.shape()[axis]);
-  return pointwise("log_softmax", [](auto value, auto lse) { return value - lse; }, x, total);
+  return pointwise(
+      "log_softmax", [](auto value, auto lse) { return value - lse; }, x, total);
 }
 
 bool all_finite(const Tensor& x) {

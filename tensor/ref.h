@@ -13,8 +13,7 @@ struct Counted {
 };
 
 // T derives from Counted and has a static `void destroy(T*)`.
-template <class T>
-class Ref {
+template <class T> class Ref {
  public:
   Ref() = default;
   explicit Ref(T* object) : object_(object) { retain(); }

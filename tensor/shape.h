@@ -47,9 +47,9 @@ class Shape : public Extents {
   explicit Shape(const Extents& lengths);
   std::int64_t size() const;      // number of elements; throws ShapeError when the product overflows 64 bits
   Extents dense_strides() const;  // strides of row-major storage: the last axis is 1 apart
-  Shape with(Axis axis, std::int64_t length) const;       // the same shape with one length replaced
-  Shape inserted(Axis axis, std::int64_t length) const;   // with a new axis in front of `axis`
-  Shape without(Axis axis) const;                         // with `axis` dropped
+  Shape with(Axis axis, std::int64_t length) const;      // the same shape with one length replaced
+  Shape inserted(Axis axis, std::int64_t length) const;  // with a new axis in front of `axis`
+  Shape without(Axis axis) const;                        // with `axis` dropped
 };
 
 std::string to_string(const Shape& shape);  // "(4, 16)", "(3)", "()"

@@ -81,7 +81,8 @@ void Tensor::set(std::initializer_list<std::int64_t> position, double value) {
 }
 
 double Tensor::item() const {
-  if (size() != 1) throw ShapeError("item: shape " + to_string(shape_) + " holds " + std::to_string(size()) + " numbers, not one");
+  if (size() != 1)
+    throw ShapeError("item: shape " + to_string(shape_) + " holds " + std::to_string(size()) + " numbers, not one");
   return dispatch(dtype_, [&](auto t) { return static_cast<double>(*data<decltype(t)>()); });
 }
 
@@ -128,8 +129,8 @@ Tensor full(const Shape& shape, double value, DType dtype) {
 
 Tensor tensor(const Shape& shape, std::span<const double> values, DType dtype) {
   if (static_cast<std::int64_t>(values.size()) != shape.size()) {
-    throw ShapeError("tensor: shape " + to_string(shape) + " needs " + std::to_string(shape.size()) + " values, found " +
-                     std::to_string(values.size()));
+    throw ShapeError("tensor: shape " + to_string(shape) + " needs " + std::to_string(shape.size()) +
+                     " values, found " + std::to_string(values.size()));
   }
   Tensor x = empty(shape, dtype);
   dispatch(dtype, [&](auto t) {
@@ -148,7 +149,8 @@ Tensor empty_like(const Tensor& x) {
   // walk memory in order.
   std::array<int, max_rank> order{};
   std::iota(order.begin(), order.begin() + x.rank(), 0);
-  std::stable_sort(order.begin(), order.begin() + x.rank(), [&](int a, int b) { return x.strides()[a] > x.strides()[b]; });
+  std::stable_sort(order.begin(), order.begin() + x.rank(),
+                   [&](int a, int b) { return x.strides()[a] > x.strides()[b]; });
   Extents strides = x.strides();
   Shape stored = x.shape();
   std::int64_t step = 1;
@@ -173,7 +175,8 @@ Tensor zeros_like(const Tensor& x) {
 
 Tensor transpose(const Tensor& x) {
   if (x.rank() != 2) {
-    throw ShapeError("transpose: shape " + to_string(x.shape()) + " is no matrix; name the two axes: transpose(x, Axis{a}, Axis{b})");
+    throw ShapeError("transpose: shape " + to_string(x.shape()) +
+                     " is no matrix; name the two axes: transpose(x, Axis{a}, Axis{b})");
   }
   return transpose(x, Axis{0}, Axis{1});
 }
@@ -196,9 +199,9 @@ Tensor narrow(const Tensor& x, Axis axis, std::int64_t start, std::int64_t lengt
                     !__builtin_mul_overflow(length > 0 ? length - 1 : 0, step, &last) &&
                     (length == 0 || last < available - start);
   if (!fits) {
-    throw ShapeError("narrow: " + std::to_string(length) + " positions from " + std::to_string(start) + " in steps of " +
-                     std::to_string(step) + " do not fit on axis " + std::to_string(axis.index) + " of shape " +
-                     to_string(x.shape()));
+    throw ShapeError("narrow: " + std::to_string(length) + " positions from " + std::to_string(start) +
+                     " in steps of " + std::to_string(step) + " do not fit on axis " + std::to_string(axis.index) +
+                     " of shape " + to_string(x.shape()));
   }
   Extents strides = x.strides();
   const std::int64_t offset = x.offset() + start * strides[axis];
@@ -270,12 +273,14 @@ void fill_(Tensor& x, double value) {
 
 void copy_(Tensor& target, const Tensor& source) {
   check_same_shape("copy_", target.shape(), source.shape());
-  pointwise_into(target, [](auto value) { return value; }, source);
+  pointwise_into(
+      target, [](auto value) { return value; }, source);
 }
 
 void add_(Tensor& target, const Tensor& source) {
   check_same_shape("add_", target.shape(), source.shape());
-  pointwise_add_into(target, [](auto value) { return value; }, source);
+  pointwise_add_into(
+      target, [](auto value) { return value; }, source);
 }
 
 void check_same_shape(const char* op, const Shape& a, const Shape& b) {

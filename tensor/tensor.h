@@ -1,4 +1,5 @@
-// Tensor: numbers with a shape. A handle (cheap to copy) on a shared buffer, with strides that say where each element is.
+// Tensor: numbers with a shape. A handle (cheap to copy) on a shared buffer, with strides that say where each element
+// is.
 //
 //   Tensor x = tensor(Shape{2, 3}, {1, 2, 3, 4, 5, 6}, f64);
 //   transpose(x).at({2, 0})                    // 3: a view, nothing was copied
@@ -25,8 +26,7 @@ const char* to_string(DType dtype);
 inline std::size_t bytes_of(DType dtype) { return dtype == f32 ? 4 : 8; }
 
 // Calls f(float{}) or f(double{}): the one place where a run-time dtype becomes a type.
-template <class F>
-decltype(auto) dispatch(DType dtype, F&& f) {
+template <class F> decltype(auto) dispatch(DType dtype, F&& f) {
   if (dtype == f32) return f(float{});
   return f(double{});
 }
@@ -48,23 +48,21 @@ class Tensor {
   DType dtype() const { return dtype_; }
   const Ref<Buffer>& buffer() const { return buffer_; }
   std::uint32_t version() const { return buffer_ ? buffer_->version : 0; }
-  bool contiguous() const;   // row-major without gaps
-  bool stretched() const;    // some axis longer than 1 has stride 0: several elements share one number
+  bool contiguous() const;  // row-major without gaps
+  bool stretched() const;   // some axis longer than 1 has stride 0: several elements share one number
 
-  double at(std::initializer_list<std::int64_t> position) const;    // one index per axis; throws IndexError
+  double at(std::initializer_list<std::int64_t> position) const;  // one index per axis; throws IndexError
   void set(std::initializer_list<std::int64_t> position, double value);
-  double item() const;                       // the only element; throws ShapeError when there are several
-  std::vector<double> to_vector() const;     // all elements, row-major
-  Tensor to(DType dtype) const;              // a converted copy (also when the dtype is the same), strides kept in order
+  double item() const;                    // the only element; throws ShapeError when there are several
+  std::vector<double> to_vector() const;  // all elements, row-major
+  Tensor to(DType dtype) const;           // a converted copy (also when the dtype is the same), strides kept in order
 
   // The first element, for kernels; T must be the dtype's type. Writing counts as a new version.
-  template <class T>
-  const T* data() const {
+  template <class T> const T* data() const {
     require_dtype(sizeof(T));
     return static_cast<const T*>(buffer_->data()) + offset_;
   }
-  template <class T>
-  T* mutable_data() {
+  template <class T> T* mutable_data() {
     require_dtype(sizeof(T));
     ++buffer_->version;
     return static_cast<T*>(buffer_->data()) + offset_;
@@ -91,10 +89,10 @@ Tensor empty_like(const Tensor& x);  // same shape, dtype and order of axes in m
 Tensor zeros_like(const Tensor& x);
 
 // Views: share the buffer of x. Each throws ShapeError for an axis or range that x does not have.
-Tensor transpose(const Tensor& x);                             // a matrix (m, n) -> (n, m)
-Tensor transpose(const Tensor& x, Axis a, Axis b);             // any two axes exchanged
+Tensor transpose(const Tensor& x);                  // a matrix (m, n) -> (n, m)
+Tensor transpose(const Tensor& x, Axis a, Axis b);  // any two axes exchanged
 Tensor narrow(const Tensor& x, Axis axis, std::int64_t start, std::int64_t length, std::int64_t step = 1);
-Tensor select(const Tensor& x, Axis axis, std::int64_t index); // one position of an axis; the axis is dropped
+Tensor select(const Tensor& x, Axis axis, std::int64_t index);       // one position of an axis; the axis is dropped
 Tensor expand(const Tensor& x, Axis axis, std::int64_t length);      // an axis of length 1 stretched, stride 0
 Tensor expand_new(const Tensor& x, Axis axis, std::int64_t length);  // a new stretched axis in front of `axis`
 Tensor expand_scalar(const Tensor& x, const Shape& shape);           // one number seen as a whole shape
@@ -107,7 +105,7 @@ Tensor copy(const Tensor& x);        // always a fresh row-major copy
 // In place. Shapes and dtypes must agree.
 void fill_(Tensor& x, double value);
 void copy_(Tensor& target, const Tensor& source);
-void add_(Tensor& target, const Tensor& source);   // target += source; where target is stretched this sums
+void add_(Tensor& target, const Tensor& source);  // target += source; where target is stretched this sums
 
 // Throws ShapeError / DTypeError, opening with `op`, unless a and b agree.
 void check_same_shape(const char* op, const Shape& a, const Shape& b);

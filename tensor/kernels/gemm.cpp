@@ -1,6 +1,6 @@
-// C = A B in tiles that stay in registers. B is read by rows of whole packs and A number by number (broadcast), with any
-// strides: so x W and x' dy need no packing at all, which is worth more than cache blocking at the sizes of recurrent
-// nets (k up to some hundreds). Only a B whose rows are not contiguous is first copied into rows.
+// C = A B in tiles that stay in registers. B is read by rows of whole packs and A number by number (broadcast), with
+// any strides: so x W and x' dy need no packing at all, which is worth more than cache blocking at the sizes of
+// recurrent nets (k up to some hundreds). Only a B whose rows are not contiguous is first copied into rows.
 #include "tensor/kernels/gemm.h"
 
 #include <algorithm>
@@ -50,7 +50,8 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
 }
 
 template <class T>
-using Tile = void (*)(std::int64_t, const T*, std::int64_t, std::int64_t, const T*, std::int64_t, T*, std::int64_t, bool);
+using Tile = void (*)(std::int64_t, const T*, std::int64_t, std::int64_t, const T*, std::int64_t, T*, std::int64_t,
+                      bool);
 
 constexpr int most_rows = 11;  // 11 x 2 sums, 2 packs of B and a factor fit into 32 registers
 
@@ -61,30 +62,33 @@ constexpr std::array<Tile<T>, sizeof...(rows)> tiles(std::integer_sequence<int, 
 
 // One band of columns: `width` packs wide, all m rows in tiles as even as they come (32 = 11 + 11 + 10).
 template <class T, int Packs>
-void band(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row, bool accumulate) {
+void band(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
+          bool accumulate) {
   static constexpr auto by_rows = tiles<T, Packs>(std::make_integer_sequence<int, most_rows>{});
   const std::int64_t count = (size.m + most_rows - 1) / most_rows;
   std::int64_t first = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t rows = size.m / count + (i < size.m % count ? 1 : 0);
-    by_rows[static_cast<std::size_t>(rows - 1)](size.k, a.data + first * a.row, a.row, a.column, b, b_row, c + first * c_row, c_row,
-                                                accumulate);
+    by_rows[static_cast<std::size_t>(rows - 1)](size.k, a.data + first * a.row, a.row, a.column, b, b_row,
+                                                c + first * c_row, c_row, accumulate);
     first += rows;
   }
 }
 
-template <class T>
-std::vector<T>& scratch(int which) {  // kept per thread: no allocation after the first calls
+template <class T> std::vector<T>& scratch(int which) {  // kept per thread: no allocation after the first calls
   thread_local std::vector<T> space[2];
   return space[which];
 }
 
 template <class T>
-void gemm_rows(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row, bool accumulate) {
+void gemm_rows(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
+               bool accumulate) {
   constexpr int lanes = Pack<T>::lanes;
   std::int64_t column = 0;
-  for (; column + 2 * lanes <= size.n; column += 2 * lanes) band<T, 2>(size, a, b + column, b_row, c + column, c_row, accumulate);
-  for (; column + lanes <= size.n; column += lanes) band<T, 1>(size, a, b + column, b_row, c + column, c_row, accumulate);
+  for (; column + 2 * lanes <= size.n; column += 2 * lanes)
+    band<T, 2>(size, a, b + column, b_row, c + column, c_row, accumulate);
+  for (; column + lanes <= size.n; column += lanes)
+    band<T, 1>(size, a, b + column, b_row, c + column, c_row, accumulate);
   const std::int64_t rest = size.n - column;
   if (rest == 0) return;
   // The last columns do not fill a pack: they are computed in copies that do.
@@ -104,18 +108,19 @@ void gemm_rows(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row
 
 }  // namespace
 
-template <class T>
-void gemm(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T> c, bool accumulate) {
+template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T> c, bool accumulate) {
   if (size.m == 0 || size.n == 0) return;
   if (c.column != 1 && (c.row == 1 || size.m == 1)) {  // C stands on its side: C' = B' A'
-    gemm<T>({size.n, size.m, size.k}, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row}, accumulate);
+    gemm<T>({size.n, size.m, size.k}, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},
+            accumulate);
     return;
   }
   if (b.column != 1 && size.n > 1 && size.k > 0) {
     auto& space = scratch<T>(1);
     space.resize(static_cast<std::size_t>(size.k * size.n));
     for (std::int64_t j = 0; j < size.n; ++j) {
-      for (std::int64_t i = 0; i < size.k; ++i) space[static_cast<std::size_t>(i * size.n + j)] = b.data[i * b.row + j * b.column];
+      for (std::int64_t i = 0; i < size.k; ++i)
+        space[static_cast<std::size_t>(i * size.n + j)] = b.data[i * b.row + j * b.column];
     }
     b = {space.data(), size.n, 1};
   }

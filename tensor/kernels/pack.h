@@ -1,6 +1,6 @@
 // Pack<T>: 64 bytes of numbers that are computed on together (16 floats or 8 doubles), the scalar of every fused loop.
-// Plain compiler vectors: g++ and clang turn one line here into one instruction where the machine has it, and into a few
-// where it has not. Functions of packs stand in pack_math.h.
+// Plain compiler vectors: g++ and clang turn one line here into one instruction where the machine has it, and into a
+// few where it has not. Functions of packs stand in pack_math.h.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,7 @@
 
 namespace gradus {
 
-template <class T>
-struct Pack {
+template <class T> struct Pack {
   static constexpr int lanes = 64 / sizeof(T);
   using Int = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   typedef T Vector __attribute__((vector_size(64)));
@@ -66,9 +65,10 @@ template <class T> PackMask<T> operator<(Pack<T> a, Pack<T> b) { return a.v < b.
 template <class T> PackMask<T> operator==(Pack<T> a, Pack<T> b) { return a.v == b.v; }
 template <class T, Number A> PackMask<T> operator>(Pack<T> a, A b) { return a > Pack<T>::broadcast(static_cast<T>(b)); }
 template <class T, Number A> PackMask<T> operator<(Pack<T> a, A b) { return a < Pack<T>::broadcast(static_cast<T>(b)); }
-template <class T, Number A> PackMask<T> operator==(Pack<T> a, A b) { return a == Pack<T>::broadcast(static_cast<T>(b)); }
-template <class T>
-Pack<T> select(std::type_identity_t<PackMask<T>> mask, Pack<T> where_true, Pack<T> where_false) {
+template <class T, Number A> PackMask<T> operator==(Pack<T> a, A b) {
+  return a == Pack<T>::broadcast(static_cast<T>(b));
+}
+template <class T> Pack<T> select(std::type_identity_t<PackMask<T>> mask, Pack<T> where_true, Pack<T> where_false) {
   return {mask ? where_true.v : where_false.v};
 }
 

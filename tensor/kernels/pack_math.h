@@ -9,14 +9,15 @@
 
 namespace gradus {
 
-template <class T, class F>
-Pack<T> each_lane(F f, Pack<T> x) {
+template <class T, class F> Pack<T> each_lane(F f, Pack<T> x) {
   Pack<T> y;
   for (int lane = 0; lane < Pack<T>::lanes; ++lane) y.v[lane] = f(x.v[lane]);
   return y;
 }
 
-template <class T> Pack<T> sqrt(Pack<T> x) { return each_lane([](T a) { return std::sqrt(a); }, x); }
+template <class T> Pack<T> sqrt(Pack<T> x) {
+  return each_lane([](T a) { return std::sqrt(a); }, x);
+}
 template <class T> Pack<T> max(Pack<T> a, Pack<T> b) { return select<T>(a < b, b, a); }
 template <class T> Pack<T> min(Pack<T> a, Pack<T> b) { return select<T>(b < a, b, a); }
 template <class T> Pack<T> abs(Pack<T> x) {
@@ -25,20 +26,28 @@ template <class T> Pack<T> abs(Pack<T> x) {
   return {reinterpret_cast<typename Pack<T>::Vector>(reinterpret_cast<Bits>(x.v) & ~(Bits{} + sign))};
 }
 
-inline Pack<double> exp(Pack<double> x) { return each_lane([](double a) { return std::exp(a); }, x); }
-inline Pack<double> log(Pack<double> x) { return each_lane([](double a) { return std::log(a); }, x); }
-inline Pack<double> tanh(Pack<double> x) { return each_lane([](double a) { return std::tanh(a); }, x); }
-inline Pack<double> sigmoid(Pack<double> x) { return each_lane([](double a) { return 1 / (1 + std::exp(-a)); }, x); }
+inline Pack<double> exp(Pack<double> x) {
+  return each_lane([](double a) { return std::exp(a); }, x);
+}
+inline Pack<double> log(Pack<double> x) {
+  return each_lane([](double a) { return std::log(a); }, x);
+}
+inline Pack<double> tanh(Pack<double> x) {
+  return each_lane([](double a) { return std::tanh(a); }, x);
+}
+inline Pack<double> sigmoid(Pack<double> x) {
+  return each_lane([](double a) { return 1 / (1 + std::exp(-a)); }, x);
+}
 
-// exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2: a polynomial for exp(r), and n goes into the exponent
-// bits in two halves, so that results near the ends of the range stay right.
+// exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2: a polynomial for exp(r), and n goes into the
+// exponent bits in two halves, so that results near the ends of the range stay right.
 inline Pack<float> exp(Pack<float> x) {
   using P = Pack<float>;
   const P inside = min(max(x, P::broadcast(-104.0f)), P::broadcast(89.0f));
   const P::Vector shifted = inside.v * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   const P::Vector n = shifted - 12582912.0f;
   const P::Vector r = (inside.v - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts
-  P::Vector p = r * 1.9875691500e-4f + 1.3981999507e-3f;  // coefficients: Cephes, expf
+  P::Vector p = r * 1.9875691500e-4f + 1.3981999507e-3f;                   // coefficients: Cephes, expf
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;

@@ -11,8 +11,7 @@ namespace gradus {
 
 // The shape and strides of N operands, simplified: axes of length 1 dropped, axes ordered by the strides of operand 0
 // (the target), neighbours merged where every operand walks through both in one stride. The last axis is the row.
-template <int N>
-class StridedLoop {
+template <int N> class StridedLoop {
  public:
   StridedLoop(const Shape& shape, const std::array<const Extents*, N>& strides) {
     for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -48,8 +47,7 @@ class StridedLoop {
   const std::array<std::int64_t, N>& row_strides() const { return step_[rank_ - 1]; }
 
   // Calls row(offsets) for every row; offsets[k] is where operand k's row begins.
-  template <class Row>
-  void for_each_row(Row row) const {
+  template <class Row> void for_each_row(Row row) const {
     if (empty_) return;
     std::array<std::int64_t, N> offset{};
     std::array<std::int64_t, max_rank> index{};

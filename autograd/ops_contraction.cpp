@@ -1,0 +1,91 @@
+// Products and sums. The gradient of a contraction is the contraction with its operands exchanged.
+#include <cmath>
+
+#include "autograd/ops.h"
+#include "autograd/pointwise.h"
+#include "tensor/matmul.h"
+
+namespace gradus {
+namespace {
+
+Tensor transpose_last(const Tensor& x) { return transpose(x, Axis{x.rank() - 2}, Axis{x.rank() - 1}); }
+
+// dx += a b, also where dx is stretched (then the product is summed along that axis).
+void add_product(Tensor& dx, const Tensor& a, const Tensor& b) {
+  if (dx.stretched()) add_(dx, matmul(a, b));
+  else add_matmul_(dx, a, b);
+}
+
+}  // namespace
+
+Var matmul(const Var& a, const Var& b) {
+  return record("matmul", matmul(a.value(), b.value()), {a, b}, [](const Tensor& dy, Inputs& in) {
+    if (in.needs(0)) add_product(in.grad(0), dy, transpose_last(in.value(1)));
+    if (in.needs(1)) add_product(in.grad(1), transpose_last(in.value(0)), dy);
+  });
+}
+
+Var dot(const Var& x, const Var& v, Axis axis) {
+  check_axis("dot", x.shape(), axis);
+  if (v.rank() != 1 || v.shape()[0] != x.shape()[axis]) {
+    throw ShapeError("dot: axis " + std::to_string(axis.index) + " of " + to_string(x.shape()) +
+                     " and a vector of shape " + to_string(v.shape()) + " do not fit; the vector must be (" +
+                     std::to_string(x.shape()[axis]) + ")");
+  }
+  Var weights = v;
+  for (int a = 0; a < x.rank(); ++a) {
+    if (a != axis.index) weights = expand_new(weights, Axis{a}, x.shape()[a]);
+  }
+  return pointwise_sum(
+      "dot", [](auto value, auto weight) { return value * weight; }, axis, x, weights);
+}
+
+Var sum(const Var& x, Axis axis) {
+  return record("sum", sum(x.value(), axis), {x},
+                [axis](const Tensor& dy, Inputs& in) { in.add(0, expand_new(dy, axis, in.grad(0).shape()[axis])); });
+}
+
+Var sum(const Var& x) {
+  return record("sum", sum(x.value()), {x},
+                [](const Tensor& dy, Inputs& in) { in.add(0, expand_scalar(dy, in.grad(0).shape())); });
+}
+
+Var mean(const Var& x, Axis axis) {
+  const Tensor value = mean(x.value(), axis);  // refuses an empty axis
+  const double count = static_cast<double>(x.shape()[axis]);
+  return record("mean", value, {x}, [axis, count](const Tensor& dy, Inputs& in) {
+    Tensor share = copy(dy);
+    pointwise_into(
+        share, [](auto d, auto n) { return d / n; }, dy, expand_scalar(full(Shape{}, count, dy.dtype()), dy.shape()));
+    in.add(0, expand_new(share, axis, in.grad(0).shape()[axis]));
+  });
+}
+
+Var mean(const Var& x) { return mean(reshape(x, Shape{x.value().size()}), Axis{0}); }
+
+Var max(const Var& x, Axis axis) {
+  const Tensor largest = max(x.value(), axis);
+  return record("max", largest, {x}, [axis, y = Saved(largest)](const Tensor& dy, Inputs& in) {
+    const Tensor& value = in.value(0);
+    const std::int64_t length = value.shape()[axis];
+    auto equal = [](auto v, auto m) { return select(v == m, v * 0 + 1, v * 0); };
+    const Tensor winners = pointwise("max", equal, value, expand_new(y.get("max"), axis, length));
+    const Tensor share = pointwise(
+        "max", [](auto d, auto n) { return d / n; }, dy, sum(winners, axis));
+    in.add(0, pointwise(
+                  "max", [](auto won, auto d) { return won * d; }, winners, expand_new(share, axis, length)));
+  });
+}
+
+Var logsumexp(const Var& x, Axis axis) {
+  const Tensor y = logsumexp(x.value(), axis);
+  return record("logsumexp", y, {x}, [axis, y = Saved(y)](const Tensor& dy, Inputs& in) {  // d = softmax(x)
+    const Tensor& value = in.value(0);
+    const std::int64_t length = value.shape()[axis];
+    in.add(0, pointwise(
+                  "logsumexp", [](auto v, auto lse, auto d) { return exp(v - lse) * d; }, value,
+                  expand_new(y.get("logsumexp"), axis, length), expand_new(dy, axis, length)));
+  });
+}
+
+}  // namespace gradus

@@ -1,0 +1,84 @@
+// Picking rows and joining tensors. Backward adds each piece of dy where the numbers came from.
+#include "autograd/ops.h"
+
+namespace gradus {
+namespace {
+
+void check_ids(const Shape& table, const Ids& ids) {
+  if (table.rank() != 2) throw ShapeError("gather: the table is " + to_string(table) + " and must be (vocab, d)");
+  for (std::int64_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= table[0]) {
+      throw IndexError("gather: id " + std::to_string(ids[i]) + " at place " + std::to_string(i) +
+                       " is outside the vocabulary of " + std::to_string(table[0]) + " (ids run from 0 to " +
+                       std::to_string(table[0] - 1) + ")");
+    }
+  }
+}
+
+}  // namespace
+
+Var gather(const Var& table, const Ids& ids) {
+  check_ids(table.shape(), ids);
+  const std::int64_t d = table.shape()[1];
+  Tensor rows = empty(Shape{ids.size(), d}, table.dtype());
+  for (std::int64_t i = 0; i < ids.size(); ++i) {
+    Tensor row = select(rows, Axis{0}, i);
+    copy_(row, select(table.value(), Axis{0}, ids[i]));
+  }
+  return record("gather", reshape(rows, ids.shape().inserted(Axis{ids.shape().rank()}, d)), {table},
+                [ids, d](const Tensor& dy, Inputs& in) {
+                  const Tensor by_row = reshape(dy, Shape{ids.size(), d});
+                  for (std::int64_t i = 0; i < ids.size(); ++i) {  // += : a token may occur more than once
+                    Tensor row = select(in.grad(0), Axis{0}, ids[i]);
+                    add_(row, select(by_row, Axis{0}, i));
+                  }
+                });
+}
+
+Var concat(const std::vector<Var>& parts, Axis axis) {
+  if (parts.empty()) throw ShapeError("concat: no parts were given");
+  check_axis("concat", parts[0].shape(), axis);
+  std::int64_t total = 0;
+  for (const Var& part : parts) {
+    check_axis("concat", part.shape(), axis);
+    check_same_shape("concat (all axes but the joined one)", parts[0].shape().without(axis),
+                     part.shape().without(axis));
+    check_same_dtype("concat", parts[0].value(), part.value());
+    total += part.shape()[axis];
+  }
+  Tensor joined = empty(parts[0].shape().with(axis, total), parts[0].dtype());
+  std::vector<std::int64_t> starts;
+  std::int64_t start = 0;
+  for (const Var& part : parts) {
+    Tensor place = narrow(joined, axis, start, part.shape()[axis]);
+    copy_(place, part.value());
+    starts.push_back(start);
+    start += part.shape()[axis];
+  }
+  return record("concat", joined, parts, [axis, starts](const Tensor& dy, Inputs& in) {
+    for (int k = 0; k < in.count(); ++k) {
+      if (in.needs(k)) in.add(k, narrow(dy, axis, starts[static_cast<std::size_t>(k)], in.grad(k).shape()[axis]));
+    }
+  });
+}
+
+Var stack_along(const std::vector<Var>& parts, Axis axis) {
+  if (parts.empty()) throw ShapeError("stack_along: no parts were given");
+  const Shape& shape = parts[0].shape();
+  if (axis.index < 0 || axis.index > shape.rank()) {
+    throw ShapeError("stack_along: parts of shape " + to_string(shape) + " have no place for a new Axis{" +
+                     std::to_string(axis.index) + "}");
+  }
+  Tensor stacked = empty(shape.inserted(axis, static_cast<std::int64_t>(parts.size())), parts[0].dtype());
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    check_same_shape("stack_along", shape, parts[k].shape());
+    check_same_dtype("stack_along", parts[0].value(), parts[k].value());
+    Tensor place = select(stacked, axis, static_cast<std::int64_t>(k));
+    copy_(place, parts[k].value());
+  }
+  return record("stack_along", stacked, parts, [axis](const Tensor& dy, Inputs& in) {
+    for (int k = 0; k < in.count(); ++k) in.add(k, select(dy, axis, k));
+  });
+}
+
+}  // namespace gradus

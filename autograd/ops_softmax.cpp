@@ -1,0 +1,107 @@
+// Softmax and the losses, with the gradients that a composition of exp, sum and log would lose digits on.
+#include <cmath>
+
+#include "autograd/ops.h"
+#include "autograd/pointwise.h"
+
+namespace gradus {
+namespace {
+
+// dx = y (dy - sum(y dy)). Where y is 0 because of a mask, dx is exactly 0.
+Var record_softmax(const Var& x, Axis axis, const Tensor& y) {
+  return record("softmax", y, {x}, [axis, saved = Saved(y)](const Tensor& dy, Inputs& in) {
+    const Tensor& weights = saved.get("softmax");
+    const Tensor inner = pointwise_sum(
+        "softmax", [](auto w, auto d) { return w * d; }, axis, weights, dy);
+    in.add(0, pointwise(
+                  "softmax", [](auto w, auto d, auto s) { return w * (d - s); }, weights, dy,
+                  expand_new(inner, axis, dy.shape()[axis])));
+  });
+}
+
+std::int64_t count_targets(const Var& logits, const Ids& targets, const Mask* counts) {
+  const Shape& shape = logits.shape();
+  const std::string sizes = "logits " + to_string(shape) + ", targets " + to_string(targets.shape());
+  if (shape.rank() < 2 || targets.shape() != shape.without(Axis{shape.rank() - 1})) {
+    throw ShapeError("cross_entropy: " + sizes + "; logits (N, vocab) want targets (N), and (B, T, vocab) want (B, T)");
+  }
+  if (counts && counts->shape() != targets.shape()) {
+    throw ShapeError("cross_entropy: " + sizes + ", mask " + to_string(counts->shape()) +
+                     "; the mask has one entry per target");
+  }
+  const std::int64_t vocab = shape[shape.rank() - 1];
+  std::int64_t counted = 0;
+  for (std::int64_t i = 0; i < targets.size(); ++i) {
+    if (counts && !(*counts)[i]) continue;
+    if (targets[i] < 0 || targets[i] >= vocab) {
+      throw IndexError("cross_entropy: target " + std::to_string(targets[i]) + " at place " + std::to_string(i) +
+                       " is outside the vocabulary of " + std::to_string(vocab));
+    }
+    ++counted;
+  }
+  if (counted == 0) throw ValueError("cross_entropy: no target counts, so there is no mean; leave such a batch out");
+  return counted;
+}
+
+Var cross_entropy_of(const Var& logits, const Ids& targets, const Mask* counts) {
+  const std::int64_t counted = count_targets(logits, targets, counts);
+  const std::int64_t vocab = logits.shape()[logits.rank() - 1];
+  const Tensor rows = reshape(logits.value(), Shape{targets.size(), vocab});
+  const Tensor log_p = log_softmax(rows, Axis{1});
+  std::vector<std::uint8_t> real(static_cast<std::size_t>(targets.size()), 1);
+  if (counts) real = counts->values();
+  double total = 0;
+  dispatch(log_p.dtype(), [&](auto t) {
+    const auto* p = log_p.data<decltype(t)>();
+    for (std::int64_t i = 0; i < targets.size(); ++i) {
+      if (real[static_cast<std::size_t>(i)]) total -= static_cast<double>(p[i * vocab + targets[i]]);
+    }
+  });
+  const double n = static_cast<double>(counted);
+  return record("cross_entropy", full(Shape{}, total / n, log_p.dtype()), {logits},
+                [log_p, targets, real, n](const Tensor& dy, Inputs& in) {  // dx = (softmax - one-hot) / n
+                  Tensor dx = pointwise(
+                      "cross_entropy", [](auto lp) { return exp(lp); }, log_p);
+                  const double scale = dy.item() / n;
+                  dispatch(dx.dtype(), [&](auto t) {
+                    auto* d = dx.mutable_data<decltype(t)>();
+                    const std::int64_t v = dx.shape()[1];
+                    for (std::int64_t i = 0; i < targets.size(); ++i, d += v) {
+                      const auto factor = static_cast<decltype(t)>(real[static_cast<std::size_t>(i)] ? scale : 0);
+                      if (factor != 0) d[targets[i]] -= 1;
+                      for (std::int64_t j = 0; j < v; ++j) d[j] = factor == 0 ? 0 : d[j] * factor;
+                    }
+                  });
+                  in.add(0, reshape(dx, in.grad(0).shape()));
+                });
+}
+
+}  // namespace
+
+Var softmax(const Var& x, Axis axis) { return record_softmax(x, axis, softmax(x.value(), axis)); }
+
+Var softmax(const Var& x, Axis axis, const Mask& mask, EmptyRow empty_row) {
+  return record_softmax(x, axis, softmax(x.value(), axis, &mask, empty_row));
+}
+
+Var log_softmax(const Var& x, Axis axis) {
+  const Tensor y = log_softmax(x.value(), axis);
+  return record("log_softmax", y, {x},
+                [axis, saved = Saved(y)](const Tensor& dy, Inputs& in) {  // dx = dy - softmax sum(dy)
+                  in.add(0, pointwise(
+                                "log_softmax", [](auto d, auto lp, auto s) { return d - exp(lp) * s; }, dy,
+                                saved.get("log_softmax"), expand_new(sum(dy, axis), axis, dy.shape()[axis])));
+                });
+}
+
+Var cross_entropy(const Var& logits, const Ids& targets) { return cross_entropy_of(logits, targets, nullptr); }
+Var cross_entropy(const Var& logits, const Ids& targets, const Mask& counts) {
+  return cross_entropy_of(logits, targets, &counts);
+}
+
+Var mse(const Var& prediction, const Var& target) {
+  return mean(pointwise(
+      "mse", [](auto p, auto t) { return (p - t) * (p - t); }, prediction, target));
+}
+
+}  // namespace gradus

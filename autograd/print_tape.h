@@ -1,0 +1,16 @@
+// The tape made visible: as text for the terminal, and as a Graphviz graph (`dot -Tsvg tape.dot`).
+#pragma once
+
+#include <string>
+
+#include "autograd/var.h"
+
+namespace gradus {
+
+// One line per node that leads to `result`, oldest first: id, op, shape, inputs, norm of the value, norm of the
+// gradient
+// ("-" before backward). Print it before backward frees the graph, or after backward(result, Graph::keep).
+std::string print_tape(const Var& result);
+std::string tape_to_dot(const Var& result);
+
+}  // namespace gradus

@@ -1,0 +1,240 @@
+// The tape: recording, walking back, freeing.
+#include "autograd/var.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tensor/reduce.h"
+
+namespace gradus {
+namespace {
+
+std::atomic<std::uint64_t> next_id{1};
+std::atomic<std::uint64_t> next_mark{1};
+std::atomic<std::int64_t> node_count{0};
+thread_local bool grad_enabled = true;
+thread_local bool anomaly_enabled = false;
+
+std::string describe(const Node& node) {
+  return std::string("'") + node.op + "' (node " + std::to_string(node.id) + ", shape " +
+         to_string(node.value.shape()) + ")";
+}
+
+void check_finite(const Node& node, const Tensor& numbers, const char* what) {
+  if (all_finite(numbers)) return;
+  std::string text =
+      std::string("anomaly: the first NaN or infinity is in the ") + what + " of " + describe(node) + "; its inputs:";
+  for (const auto& edge : node.inputs) {
+    text += "\n  " + describe(*edge.node) + " with norm " + std::to_string(norm(edge.node->value));
+  }
+  throw ValueError(text);
+}
+
+[[noreturn]] void refuse_overwritten(const char* op, const std::string& what) {
+  throw GraphError(
+      std::string("backward of '") + op + "': " + what +
+      " was changed in place after the op had read it, so its gradient would be wrong; write to a copy(...), or "
+      "change it after backward");
+}
+
+// All nodes that a gradient must pass, newest first.
+std::vector<Ref<Node>> reachable(const Ref<Node>& root) {
+  const std::uint64_t mark = next_mark.fetch_add(1, std::memory_order_relaxed);
+  std::vector<Ref<Node>> nodes{root};
+  root->mark = mark;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (std::size_t k = 0; k < nodes[i]->inputs.size(); ++k) {
+      const Ref<Node>& input = nodes[i]->inputs[k].node;
+      if (input->mark == mark || !input->requires_grad) continue;
+      input->mark = mark;
+      nodes.push_back(input);
+    }
+  }
+  std::sort(nodes.begin(), nodes.end(), [](const Ref<Node>& a, const Ref<Node>& b) { return a->id > b->id; });
+  return nodes;
+}
+
+void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
+  std::vector<Ref<Node>> nodes = reachable(root);
+  for (const Ref<Node>& node : nodes) {
+    if (node->freed) {
+      throw GraphError(
+          "backward: " + describe(*node) +
+          " was used up by an earlier backward. Compute the result again, or pass Graph::keep to the first "
+          "backward; a state carried over from the last batch wants detach()");
+    }
+    if (!node->inputs.empty()) node->grad = Tensor();  // what an earlier kept backward left between the leaves
+  }
+  if (!root->grad.defined()) root->grad = zeros_like(root->value);
+  add_(root->grad, dy);
+  for (Ref<Node>& node : nodes) {
+    if (node->inputs.empty()) continue;  // a leaf keeps what it has received
+    if (node->grad.defined()) {
+      const Tensor node_grad = node->grad;
+      Inputs inputs(*node);
+      node->backward(node_grad, inputs);
+      for (const auto& edge : node->inputs) {
+        const Tensor& grad = edge.node->grad;
+        if (!grad.defined()) continue;
+        if (grad.shape() != edge.node->value.shape()) {
+          throw GraphError("backward of '" + std::string(node->op) + "': a gradient of shape " +
+                           to_string(grad.shape()) + " reached " + describe(*edge.node) +
+                           "; a gradient has its value's shape");
+        }
+        if (anomaly_enabled) check_finite(*node, grad, "input gradients");
+      }
+    }
+    if (graph == Graph::free) {
+      node->freed = true;
+      node->drop_rule();
+      node->inputs.clear();
+    }
+    node = Ref<Node>();  // nobody else needs it: value and gradient go back to the pool now
+  }
+}
+
+}  // namespace
+
+void Node::backward(const Tensor&, Inputs&) {}
+
+void Node::destroy(Node* node) {
+  // A node that goes releases its inputs, which may go too: they queue here, so that a chain of a million nodes does
+  // not nest a million destructors.
+  thread_local std::vector<Node*> waiting;
+  thread_local bool draining = false;
+  waiting.push_back(node);
+  if (draining) return;
+  draining = true;
+  while (!waiting.empty()) {
+    Node* next = waiting.back();
+    waiting.pop_back();
+    delete next;
+    node_count.fetch_sub(1, std::memory_order_relaxed);
+  }
+  draining = false;
+}
+
+Var::Var(Tensor value) : Var(std::move(value), false) {}
+
+Var::Var(Tensor value, bool requires_grad) {
+  if (!value.defined()) throw ValueError("a Var needs a tensor: this one holds nothing yet");
+  auto* node = new Node;
+  node_count.fetch_add(1, std::memory_order_relaxed);
+  node->id = next_id.fetch_add(1, std::memory_order_relaxed);
+  // Elements that share a number cannot have gradients of their own, so a stretched leaf is written out.
+  node->value = requires_grad && value.stretched() ? copy(value) : std::move(value);
+  node->requires_grad = requires_grad;
+  if (!requires_grad) node->op = "constant";
+  node_ = Ref<Node>(node);
+}
+
+Var parameter(Tensor value) { return Var(std::move(value), true); }
+
+const Tensor& Var::value() const {
+  if (!node_) throw ValueError("this Var holds nothing yet: give it a value, or build the layer before using it");
+  return node_->value;
+}
+
+Tensor Var::grad() const {
+  if (!requires_grad()) throw GraphError("grad: this Var takes no gradient; make it with parameter(...) or from one");
+  return node_->grad.defined() ? node_->grad : zeros_like(value());
+}
+
+Tensor& Var::mutable_grad() const {
+  if (!requires_grad()) throw GraphError("mutable_grad: this Var takes no gradient");
+  if (!node_->grad.defined()) node_->grad = zeros_like(value());
+  return node_->grad;
+}
+
+void Var::zero_grad() const {
+  if (node_) node_->grad = Tensor();
+}
+
+Tensor& Var::mutable_value() const {
+  value();
+  return node_->value;
+}
+
+Var Var::detach() const { return Var(value()); }
+
+const Tensor& Inputs::value(int k) const {
+  const auto& edge = node_.inputs[static_cast<std::size_t>(k)];
+  if (edge.node->value.version() != edge.version) {
+    refuse_overwritten(node_.op, "input " + std::to_string(k) + ", " + describe(*edge.node) + ",");
+  }
+  return edge.node->value;
+}
+
+Tensor& Inputs::grad(int k) {
+  Node& input = *node_.inputs[static_cast<std::size_t>(k)].node;
+  if (!input.grad.defined()) input.grad = zeros_like(input.value);
+  return input.grad;
+}
+
+void Inputs::add(int k, const Tensor& dx) {
+  if (needs(k)) add_(grad(k), dx);
+}
+
+const Tensor& Saved::get(const char* op) const {
+  if (tensor_.version() != version_) refuse_overwritten(op, "its result");
+  return tensor_;
+}
+
+namespace detail {
+
+bool recording(const std::vector<Var>& inputs) {
+  return grad_enabled && std::any_of(inputs.begin(), inputs.end(), [](const Var& x) { return x.requires_grad(); });
+}
+
+Var finish(Ref<Node> node, const char* op, Tensor value, const std::vector<Var>& inputs) {
+  node_count.fetch_add(1, std::memory_order_relaxed);
+  node->id = next_id.fetch_add(1, std::memory_order_relaxed);
+  node->op = op;
+  node->value = std::move(value);
+  node->requires_grad = true;
+  node->inputs.reserve(inputs.size());
+  for (const Var& input : inputs) {
+    if (input.node()->id >= node->id) throw GraphError(std::string(op) + ": an input is newer than its result");
+    node->inputs.push_back({input.node(), input.value().version()});
+  }
+  if (anomaly_enabled) check_finite(*node, node->value, "value");
+  return Var(std::move(node));
+}
+
+Var unrecorded(const char* op, Tensor value) {
+  Var result(std::move(value));
+  result.node()->op = op;
+  if (anomaly_enabled) check_finite(*result.node(), result.value(), "value");
+  return result;
+}
+
+}  // namespace detail
+
+void backward(const Var& loss, Graph graph) {
+  if (loss.value().size() != 1) {
+    throw GraphError(
+        "backward: shape " + to_string(loss.shape()) +
+        " is not a single number; take sum(...) or mean(...) first, or pass the gradient of the result as dy");
+  }
+  backward(loss, full(loss.shape(), 1, loss.dtype()), graph);
+}
+
+void backward(const Var& result, const Tensor& dy, Graph graph) {
+  if (!result.requires_grad()) {
+    throw GraphError(
+        "backward: nothing that takes a gradient led to this result; parameters are made with parameter(...), and "
+        "nothing is recorded while a NoGrad lives");
+  }
+  check_same_shape("backward (dy)", result.shape(), dy.shape());
+  check_same_dtype("backward (dy)", result.value(), dy);
+  run_backward(result.node(), dy, graph);
+}
+
+NoGrad::NoGrad() : before_(grad_enabled) { grad_enabled = false; }
+NoGrad::~NoGrad() { grad_enabled = before_; }
+DetectAnomaly::DetectAnomaly() : before_(anomaly_enabled) { anomaly_enabled = true; }
+DetectAnomaly::~DetectAnomaly() { anomaly_enabled = before_; }
+
+std::int64_t live_nodes() { return node_count.load(std::memory_order_relaxed); }
+
+}  // namespace gradus

@@ -1,0 +1,162 @@
+// Var: a tensor that remembers how it was computed, so that gradients can flow back.
+//
+//   Var w = parameter(tensor(Shape{2, 1}, {0.5, -1}, f64));
+//   Var y = tanh(matmul(x, w));        // each op records a node: its value, its inputs, and a rule for the gradient
+//   backward(sum(y));                  // walks the nodes backwards; w.grad() now holds d sum(y) / d w
+//
+// The nodes and their links are the tape. Creation order is an order in which every node comes after its inputs, so
+// backward needs no search and no recursion: it visits the nodes by falling id. The graph of a loss is freed as it is
+// walked; leaves (parameters) keep their gradients, which add up until zero_grad.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace gradus {
+
+class Var;
+class Inputs;
+
+// One recorded step. A learner meets it through Var and through printed tapes.
+struct Node : Counted {
+  struct Edge {
+    Ref<Node> node;
+    std::uint32_t version;  // of the input's buffer when the op read it
+  };
+  std::uint64_t id = 0;  // rises with creation; an input's id is below its node's
+  const char* op = "leaf";
+  Tensor value;
+  Tensor grad;  // undefined until something flows in; has the value's shape, and never its buffer
+  std::vector<Edge> inputs;
+  bool requires_grad = false;
+  bool freed = false;      // backward has used this node up
+  std::uint64_t mark = 0;  // of the backward run that saw it last
+
+  virtual ~Node() = default;
+  virtual void backward(const Tensor& dy, Inputs& inputs);  // adds into the inputs' gradients
+  virtual void drop_rule() {}                               // forgets the rule and what it saved
+  static void destroy(Node* node);                          // frees a chain of any length without recursion
+};
+
+class Var {
+ public:
+  Var() = default;    // holds nothing
+  Var(Tensor value);  // a constant: no gradient flows into it. Implicit, so that ops take tensors too
+  Var(Tensor value, bool requires_grad);
+  explicit Var(Ref<Node> node) : node_(std::move(node)) {}
+
+  bool defined() const { return static_cast<bool>(node_); }
+  const Tensor& value() const;
+  const Shape& shape() const { return value().shape(); }
+  std::int64_t size(Axis axis) const { return value().size(axis); }
+  int rank() const { return value().rank(); }
+  DType dtype() const { return value().dtype(); }
+  double item() const { return value().item(); }
+  bool requires_grad() const { return node_ && node_->requires_grad; }
+
+  // The gradient that backward left here: zeros when nothing has flowed in yet. Along an axis that `expand` stretched
+  // it is stored summed. Throws GraphError when this Var takes no gradient.
+  Tensor grad() const;
+  bool has_grad() const { return node_ && node_->grad.defined(); }
+  Tensor& mutable_grad() const;  // for clipping; the gradient as stored
+  void zero_grad() const;
+  Tensor& mutable_value() const;  // for optimisers and checks: writing raises the version of the buffer
+  Var detach() const;             // the same value, cut off from the tape
+
+  const Ref<Node>& node() const { return node_; }
+
+ private:
+  Ref<Node> node_;
+};
+
+Var parameter(Tensor value);  // a leaf that takes a gradient
+
+// What a gradient rule sees: the inputs of its op, and where their gradients go.
+class Inputs {
+ public:
+  explicit Inputs(Node& node) : node_(node) {}
+  // Input k as the op read it. Throws GraphError when it has been overwritten since.
+  const Tensor& value(int k) const;
+  bool needs(int k) const { return node_.inputs[static_cast<std::size_t>(k)].node->requires_grad; }
+  Tensor& grad(int k);                // to add into; zeros at first
+  void add(int k, const Tensor& dx);  // grad(k) += dx
+  int count() const { return static_cast<int>(node_.inputs.size()); }
+
+ private:
+  Node& node_;
+};
+
+// A tensor kept for the backward pass, usually the op's own result. get() throws GraphError when it was overwritten.
+class Saved {
+ public:
+  explicit Saved(Tensor x) : tensor_(std::move(x)), version_(tensor_.version()) {}
+  const Tensor& get(const char* op) const;
+
+ private:
+  Tensor tensor_;
+  std::uint32_t version_;
+};
+
+namespace detail {
+
+template <class Rule> struct RecordedNode final : Node {
+  explicit RecordedNode(Rule r) : rule(std::move(r)) {}
+  void backward(const Tensor& dy, Inputs& in) override { (*rule)(dy, in); }
+  void drop_rule() override { rule.reset(); }
+  std::optional<Rule> rule;
+};
+
+bool recording(const std::vector<Var>& inputs);
+Var finish(Ref<Node> node, const char* op, Tensor value, const std::vector<Var>& inputs);
+Var unrecorded(const char* op, Tensor value);
+
+}  // namespace detail
+
+// Puts a step on the tape: `value` was computed by `op` from `inputs`, and rule(dy, inputs) adds to their gradients,
+// where dy is the gradient of `value`. The rule must not hold the new Var itself: it gets dy as an argument, so no
+// cycle arises.
+template <class Rule> Var record(const char* op, Tensor value, const std::vector<Var>& inputs, Rule rule) {
+  if (!detail::recording(inputs)) return detail::unrecorded(op, std::move(value));
+  return detail::finish(Ref<Node>(new detail::RecordedNode<Rule>(std::move(rule))), op, std::move(value), inputs);
+}
+
+enum class Graph { free, keep };  // whether backward may use the graph up
+
+// Adds d loss / d leaf to every leaf's gradient. `loss` must hold one number. Throws GraphError when there is nothing
+// to differentiate, or when a part of the graph was used up by an earlier backward (it names that node).
+void backward(const Var& loss, Graph graph = Graph::free);
+// The same for a result of any shape, with the gradient of something further on given as `dy`.
+void backward(const Var& result, const Tensor& dy, Graph graph = Graph::free);
+
+// While one of these lives, nothing is recorded on this thread: for evaluation and for updates.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool before_;
+};
+
+// While one of these lives, the first op whose value or gradient is NaN or infinite is named in a ValueError.
+class DetectAnomaly {
+ public:
+  DetectAnomaly();
+  ~DetectAnomaly();
+  DetectAnomaly(const DetectAnomaly&) = delete;
+  DetectAnomaly& operator=(const DetectAnomaly&) = delete;
+
+ private:
+  bool before_;
+};
+
+std::int64_t live_nodes();  // nodes in existence in all threads: the leak tests watch it
+
+}  // namespace gradus
