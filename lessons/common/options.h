@@ -20,7 +20,7 @@ struct Options {
   bool resume = false;                // go on from the checkpoint in the output directory
   bool strict = false;                // exit 1 when a target is missed
   std::optional<std::int64_t> steps;  // training steps, >= 1, in place of the lesson's own number
-  std::uint64_t seed = 1;             // every random number of the run follows from it
+  std::uint64_t seed = 1;             // 0 to 2^63 - 1; every random number of the run follows from it
   std::vector<std::uint64_t> seeds;   // --seeds 1,2,3: lesson_main calls the lesson once for each, with `seed` set
   int threads = 0;                    // 0: as many as the machine has cores; see thread_count
   std::filesystem::path out = "out";  // parent of the lesson's own output directory

@@ -33,6 +33,7 @@ struct LineChart {
   bool x_log = false;                       // logarithmic axes: values must be > 0
   bool y_log = false;
   int height = 16;                          // rows of the text picture's plotting area
+  Lang lang = Lang::en;                     // of the words that the picture adds by itself
 };
 
 // Rows go down, columns to the right: of an alignment, decoder steps down and encoder positions to the right.
@@ -45,6 +46,7 @@ struct Heatmap {
   std::optional<double> low = {}, high = {};  // what the lightest and the darkest shade stand for, else from the data
   int digits = 2;                           // digits after the point where numbers are shown
   std::size_t row_count = 0, column_count = 0;  // needed only where `rows` or `columns` is empty
+  Lang lang = Lang::en;                     // of the words that the picture adds by itself
 };
 
 // The picture as lines of at most min(terminal.width, 80) columns, newline at the end. A matrix is drawn with its

@@ -68,7 +68,6 @@ class Progress {
  private:
   void draw();   // the live rows, at the cursor
   void erase();  // the live rows that are on the screen
-  void flush_plain();
 
   Terminal terminal_;
   Lang lang_;

@@ -35,9 +35,9 @@ class Json {
   Json(const std::vector<double>& numbers) : value_(Array(numbers.begin(), numbers.end())) {}
 
   static Json array() { return Json(Array{}); }
-  static Json object() {
+  static Json object(Object members = {}) {
     Json json;
-    json.value_ = Object{};
+    json.value_ = std::move(members);
     return json;
   }
 

@@ -1,0 +1,223 @@
+// The numbers of a run: their table and their file.
+#include "lessons/common/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "lessons/common/files.h"
+#include "lessons/common/interrupt.h"
+#include "lessons/common/table.h"
+
+namespace gradus {
+
+namespace {
+
+using Members = std::vector<std::pair<std::string, Json>>;
+
+void set_member(Members& members, std::string_view name, Json value) {
+  for (auto& [existing, old] : members) {
+    if (existing == name) {
+      old = std::move(value);
+      return;
+    }
+  }
+  members.emplace_back(std::string(name), std::move(value));
+}
+
+// JSON has no NaN: a number that is none becomes null.
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+std::string format_got(double got) {
+  if (!std::isfinite(got)) return fmt::format("{}", got);
+  if (got == std::floor(got) && std::abs(got) < 1e9) return fmt::format("{:.0f}", got);
+  return std::abs(got) >= 1e-3 && std::abs(got) < 1e6 ? fmt::format("{:.4f}", got) : fmt::format("{:.3e}", got);
+}
+
+std::string met_word(const Terminal& terminal, Lang lang, bool met) {
+  return paint(terminal, met ? Colour::green : Colour::red, tr(lang, met ? "met" : "MISSED", met ? "达到" : "未达到"));
+}
+
+// The target of a run with that name; a null pointer if the run has none.
+const Json* find_target(const Json& run, const std::string& name) {
+  for (const Json& target : run.at("targets").as_array()) {
+    if (target.at("name").as_string() == name) return &target;
+  }
+  return nullptr;
+}
+
+double got_of(const Json& target) {
+  return target.at("got").is_number() ? target.at("got").as_double() : std::numeric_limits<double>::quiet_NaN();
+}
+
+// A target over several runs.
+struct Span {
+  std::string name, want;
+  double lowest = std::numeric_limits<double>::infinity();
+  double highest = -std::numeric_limits<double>::infinity();
+  std::size_t met = 0, finite = 0;
+};
+
+std::vector<Span> target_spans(const std::vector<Json>& runs) {
+  std::vector<Span> spans;
+  for (const Json& run : runs) {
+    for (const Json& target : run.at("targets").as_array()) {
+      const std::string& name = target.at("name").as_string();
+      if (std::none_of(spans.begin(), spans.end(), [&](const Span& span) { return span.name == name; })) {
+        spans.push_back({.name = name, .want = target.at("want").as_string()});
+      }
+    }
+  }
+  for (Span& span : spans) {
+    for (const Json& run : runs) {
+      const Json* target = find_target(run, span.name);
+      if (target == nullptr) continue;
+      if (target->at("met").as_bool()) ++span.met;
+      const double got = got_of(*target);
+      if (!std::isfinite(got)) continue;
+      ++span.finite;
+      span.lowest = std::min(span.lowest, got);
+      span.highest = std::max(span.highest, got);
+    }
+  }
+  return spans;
+}
+
+}  // namespace
+
+Metrics::Metrics(std::string lesson_id, const Options& options)
+    : lesson_id_(std::move(lesson_id)), options_(options), start_(std::chrono::steady_clock::now()) {}
+
+void Metrics::size(std::string_view name, std::int64_t value) { set_member(sizes_, name, value); }
+
+void Metrics::steps(std::int64_t count) { steps_ = count; }
+
+void Metrics::set(std::string_view name, Json value) {
+  static constexpr std::string_view taken[] = {"lesson",  "seed",         "mode",        "sizes",   "steps", "seconds",
+                                               "threads", "git_revision", "interrupted", "targets", "curves"};
+  if (std::find(std::begin(taken), std::end(taken), name) != std::end(taken)) {
+    throw std::invalid_argument(fmt::format("metrics: \"{}\" is filled in by Metrics itself; use another name", name));
+  }
+  set_member(extras_, name, std::move(value));
+}
+
+void Metrics::curve(std::string_view name, const std::vector<double>& x, const std::vector<double>& y) {
+  if (x.size() != y.size()) {
+    throw std::invalid_argument(
+        fmt::format("metrics: curve \"{}\" has {} x and {} y; give one y for each x", name, x.size(), y.size()));
+  }
+  Json xs = Json::array(), ys = Json::array();
+  for (const double value : x) xs.push_back(number_or_null(value));
+  for (const double value : y) ys.push_back(number_or_null(value));
+  set_member(curves_, name, Json::object({{"x", std::move(xs)}, {"y", std::move(ys)}}));
+}
+
+void Metrics::at_least(std::string_view name, double bound, double got) {
+  targets_.push_back({std::string(name), fmt::format(">= {}", bound), got, std::isfinite(got) && got >= bound});
+}
+
+void Metrics::at_most(std::string_view name, double bound, double got) {
+  targets_.push_back({std::string(name), fmt::format("<= {}", bound), got, std::isfinite(got) && got <= bound});
+}
+
+void Metrics::holds(std::string_view name, std::string_view want, bool met) {
+  targets_.push_back({std::string(name), std::string(want), met ? 1.0 : 0.0, met});
+}
+
+bool Metrics::all_met() const {
+  return std::all_of(targets_.begin(), targets_.end(), [](const Target& target) { return target.met; });
+}
+
+double Metrics::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+std::string Metrics::target_table(const Terminal& terminal, Lang lang) const {
+  Table table({std::string(tr(lang, "target", "目标")), std::string(tr(lang, "want", "要求")),
+               std::string(tr(lang, "got", "得到")), ""},
+              {Align::left, Align::left, Align::right, Align::left});
+  for (const Target& target : targets_) {
+    const bool is_bound = target.want.starts_with(">=") || target.want.starts_with("<=");
+    const std::string got = is_bound ? format_got(target.got)
+                                     : std::string(target.met ? tr(lang, "yes", "是") : tr(lang, "no", "否"));
+    table.add_row({target.name, target.want, got, met_word(terminal, lang, target.met)});
+  }
+  return table.text(terminal);
+}
+
+Json Metrics::to_json() const {
+  Json targets = Json::array();
+  for (const Target& target : targets_) {
+    targets.push_back(Json::object({{"name", target.name},
+                                    {"want", target.want},
+                                    {"got", number_or_null(target.got)},
+                                    {"met", target.met}}));
+  }
+  // The program stands inside the checkout it was built from; if not, perhaps the user does.
+  std::string revision = git_revision(executable_path().parent_path());
+  if (revision == "unknown") revision = git_revision(".");
+  Json json = Json::object({
+      {"lesson", lesson_id_},
+      {"seed", options_.seed},
+      {"mode", options_.quick ? "quick" : options_.full ? "full" : "default"},
+      {"sizes", Json::object(sizes_)},
+      {"steps", steps_},
+      {"seconds", seconds()},
+      {"threads", thread_count(options_)},
+      {"git_revision", revision},
+      {"interrupted", interrupted()},
+      {"targets", std::move(targets)},
+      {"curves", Json::object(curves_)},
+  });
+  for (const auto& [name, value] : extras_) json.set(name, value);
+  return json;
+}
+
+std::filesystem::path Metrics::file() const { return output_directory(options_, lesson_id_) / "metrics.json"; }
+
+int Metrics::write() const {
+  write_file(file(), to_text(to_json()) + "\n");
+  return options_.strict && !all_met() ? 1 : 0;
+}
+
+std::string seeds_table(const std::vector<Json>& runs, const Terminal& terminal, Lang lang) {
+  Table table({std::string(tr(lang, "target", "目标")), std::string(tr(lang, "want", "要求")),
+               std::string(tr(lang, "lowest", "最低")), std::string(tr(lang, "highest", "最高")),
+               std::string(tr(lang, "met in", "达到次数"))},
+              {Align::left, Align::left, Align::right, Align::right, Align::right});
+  for (const Span& span : target_spans(runs)) {
+    const bool known = span.finite > 0;
+    table.add_row({span.name, span.want, known ? format_got(span.lowest) : "-", known ? format_got(span.highest) : "-",
+                   paint(terminal, span.met == runs.size() ? Colour::green : Colour::red,
+                         fmt::format("{}/{}", span.met, runs.size()))});
+  }
+  return table.text(terminal);
+}
+
+Json combine_runs(const std::vector<Json>& runs) {
+  Json seeds = Json::array(), targets = Json::array();
+  double seconds = 0;
+  for (const Json& run : runs) {
+    seeds.push_back(run.at("seed"));
+    seconds += run.at("seconds").as_double();
+  }
+  for (const Span& span : target_spans(runs)) {
+    // The worst of an upper bound is the highest; of everything else, the lowest.
+    const double worst = span.want.starts_with("<=") ? span.highest : span.lowest;
+    targets.push_back(Json::object({{"name", span.name},
+                                    {"want", span.want},
+                                    {"got", number_or_null(span.finite == runs.size() ? worst : std::nan(""))},
+                                    {"met", span.met == runs.size()}}));
+  }
+  return Json::object({{"lesson", runs.empty() ? Json() : runs.front().at("lesson")},
+                       {"seeds", std::move(seeds)},
+                       {"seconds", seconds},
+                       {"git_revision", runs.empty() ? Json() : runs.front().at("git_revision")},
+                       {"targets", std::move(targets)},
+                       {"runs", runs}});
+}
+
+}  // namespace gradus
