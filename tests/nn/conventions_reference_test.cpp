@@ -441,6 +441,11 @@ TEST_CASE("references: final states and padding of a bidirectional run") {
   check_printed("ends", run_bidirectional(elman, right, given, x, {}).final_h.data, {.9759, .8485}, 4);
   check_printed("last position", run_bidirectional(elman, wrong_end, given, x, {}).final_h.data, {.9759, .9051}, 4);
 
+  BidirectionalConvention first;
+  first.final_state = FinalState::first_position;
+  check_printed("first position", run_bidirectional(elman, first, given, x, {}).final_h.data, {std::tanh(.5), .8485},
+                4);
+
   const Array padded({1, 4, 1}, {1, 2, 0, 0});
   const Arrays biased = scalar_elman(.5, .8, .4);
   BidirectionalConvention through_padding;
@@ -462,6 +467,11 @@ TEST_CASE("references: batch and time exchanged, directions merged by reshape, w
   CHECK(std::fabs(run_sequence(elman, right, cell_weights(given), x, {}).final_h.data[0] - .8786) <= 5e-5);
   CHECK(std::fabs(run_sequence(elman, wrong, cell_weights(given), x, {}).final_h.data[0] - .9536) <= 5e-5);
 
+  const Array wide({2, 3, 1}, {1, 2, 3, 4, 5, 6});  // column 1 is read from row 0 to row 1
+  const Array over = run_sequence(elman, wrong, cell_weights(given), wide, {}).h;
+  CHECK(over.shape == wide.shape);
+  CHECK(std::fabs(over.at({1, 1, 0}) - std::tanh(.5 * 5 + .8 * std::tanh(.5 * 2))) < 1e-14);
+
   const Array directions({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   check_printed("moved", vec(merge_directions(Merge::concat, directions).row({0})), {1, 2, 5, 6}, 12);
   check_printed("reshaped", vec(merge_directions(Merge::reshaped, directions).row({0})), {1, 2, 3, 4}, 12);
@@ -469,6 +479,7 @@ TEST_CASE("references: batch and time exchanged, directions merged by reshape, w
   const Array h_n({4, 1, 1}, {1, 2, 3, 4});
   check_printed("top", stacked_final(StackedFinal::top_layer, h_n).data, {3, 4}, 12);
   check_printed("bottom", stacked_final(StackedFinal::bottom_layer, h_n).data, {1, 2}, 12);
+  check_printed("direction major", stacked_final(StackedFinal::top_read_direction_major, h_n).data, {2, 4}, 12);
   check_printed("last slice", stacked_final(StackedFinal::last_slice, h_n).data, {4}, 12);
 }
 
@@ -503,6 +514,13 @@ TEST_CASE("references: losses, right and wrong") {
       {"mse over a table", mean_squared_error(Pairing::table, p, p), 1.3333},
   };
   for (const auto& row : rows) check_printed(row.what, {row.got}, {row.printed}, 4);
+
+  CrossEntropyConvention next;  // scores position t against target t + 1, so the last position has none
+  next.target_shift = 1;
+  next.denominator = Denominator::one;
+  const double hit = std::log(1 + 3 * std::exp(-5.0));
+  const Array starts({1, 3}, {3, 0, 1});
+  check_printed("shifted", {cross_entropy(next, copies, starts)}, {2 * hit}, 12);
 }
 
 TEST_CASE("references: a scorer of zeros has no gradient at all, with v_a alone zero it has one") {
@@ -812,6 +830,49 @@ TEST_CASE("references: the maxout readout") {
   check_printed("halves", logits(halves), two(std::fmax(t[0], t[2]), std::fmax(t[1], t[3])), 12);
   now.readout = {s_t, y_emb, c_t};
   CHECK(std::fabs(logits(now)[0] - logits(bahdanau2014_maxout())[0]) > 1e-3);
+}
+
+TEST_CASE("references: Luong's preset, step by step") {
+  for (const bool feeding : {false, true}) {
+    CAPTURE(feeding);
+    Arrays given = random_decoder(feeding ? 5 : 2, 4);
+    given["W_a"] = Numbers{}({3, 4});
+    given["W_o"] = Numbers{}({6, 3});
+    const Arrays out = decode(luong2015(Score::general, feeding), given);
+    CellState state{copy(get(given, "s_0").row({1})), Vec(3)};
+    Vec fed(3);
+    for (std::size_t t = 0; t < 3; ++t) {
+      const Vec y = copy(get(given, "y_emb").row({1, t}));
+      state = lstm_step({}, cell_weights(given), feeding ? join(y, fed) : y, state);
+      const Array& H = get(given, "H");
+      const double e0 = dot(state.h, matvec(get(given, "W_a"), H.row({1, 0})));
+      const double e1 = dot(state.h, matvec(get(given, "W_a"), H.row({1, 1})));
+      const double alpha = 1 / (1 + std::exp(e1 - e0));  // row 1 has two real positions
+      const Vec c = add(multiply(copy(H.row({1, 0})), Vec(4, alpha)), multiply(copy(H.row({1, 1})), Vec(4, 1 - alpha)));
+      fed = activate(Activation::tanh, matvec(get(given, "W_c"), join(c, state.h)));
+      check_printed("s", copy(get(out, "s").row({1, t + 1})), state.h, 14);
+      check_printed("c", copy(get(out, "c").row({1, t})), c, 14);
+      check_printed("htilde", copy(get(out, "htilde").row({1, t})), fed, 14);
+      check_printed("logits", copy(get(out, "logits").row({1, t})),
+                    add(matvec(get(given, "W_o"), fed), get(given, "b_o").data), 14);
+    }
+  }
+}
+
+TEST_CASE("references: where the first state comes from") {
+  const Arrays given = random_decoder(6, 3);
+  const Array& H = get(given, "H");
+  DecoderConvention c = bahdanau2014();
+  const auto s_0 = [&](InitialState initial) {
+    c.initial = initial;
+    return copy(get(decode(c, given), "s").row({1, 0}));
+  };
+  const auto start = [&](Row part) { return activate(Activation::tanh, matvec(get(given, "W_s"), part)); };
+  check_printed("given", s_0(InitialState::given), copy(get(given, "s_0").row({1})), 14);
+  check_printed("zeros", s_0(InitialState::zeros), {0, 0, 0}, 14);
+  check_printed("backward_1", s_0(InitialState::backward_first), start(H.row({1, 0}).subspan(2)), 14);
+  check_printed("backward_T", s_0(InitialState::backward_last), start(H.row({1, 1}).subspan(2)), 14);
+  check_printed("forward_T", s_0(InitialState::forward_last), start(H.row({1, 1}).first(2)), 14);
 }
 
 TEST_CASE("references: mistakes of the caller say what to do") {

@@ -137,8 +137,7 @@ class Decoding {
     }
   }
 
-  template <class T>
-  const T& known(const std::vector<T>& steps, std::size_t step) const {
+  template <class T> const T& known(const std::vector<T>& steps, std::size_t step) const {
     if (step < steps.size()) return steps[step];
     throw std::invalid_argument(
         "reference decoder: the parts form a circle, one is read before it exists; with c_t in "
@@ -213,8 +212,7 @@ class Decoding {
   }
 
   // (B, steps, d) from one row a step and example.
-  template <class RowOf>
-  Array stacked(std::size_t steps, RowOf row_of) const {
+  template <class RowOf> Array stacked(std::size_t steps, RowOf row_of) const {
     Array out;
     for (std::size_t b = 0; b < B_; ++b) {
       for (std::size_t t = 0; t < steps; ++t) {
