@@ -14,7 +14,8 @@ struct State {
   Vec c;  // (d_s) or empty
 };
 
-// The recurrent cell, left open by the formulas: input (d_x), state -> next state. A stack is one such function too.
+// The recurrent cell, left open by the formulas: input (d_x), state -> next state. A stack is one such
+// function that keeps its lower layers to itself: the h it returns is the top one's.
 using Cell = std::function<State(const Vec&, const State&)>;
 
 enum class Score { dot, general, concat, location };

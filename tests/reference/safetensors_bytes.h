@@ -39,7 +39,7 @@ inline std::string small_header() {
   return R"({"__metadata__":{"step":"7"},)"
          R"("W_a":{"dtype":"F64","shape":[1,3],"data_offsets":[0,24]},)"
          R"("v_a":{"dtype":"F32","shape":[2],"data_offsets":[24,32]},)"
-         R"("empty":{"dtype":"F32","shape":[0,5],"data_offsets":[32,32]}})";
+         R"("none":{"dtype":"F32","shape":[0,5],"data_offsets":[32,32]}})";
 }
 
 // W_a = [[0.5, -1, 3]] in F64, v_a = [1, -2] in F32, an empty tensor, and one metadata entry "step": "7".
