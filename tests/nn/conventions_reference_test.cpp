@@ -14,6 +14,7 @@
 #include "nn/conventions/reference/decoder.h"
 #include "nn/conventions/reference/finite_difference.h"
 #include "nn/conventions/reference/loss.h"
+#include "nn/conventions/reference/multi_head.h"
 
 using namespace gradus::reference;
 
@@ -873,6 +874,52 @@ TEST_CASE("references: where the first state comes from") {
   check_printed("backward_1", s_0(InitialState::backward_first), start(H.row({1, 0}).subspan(2)), 14);
   check_printed("backward_T", s_0(InitialState::backward_last), start(H.row({1, 1}).subspan(2)), 14);
   check_printed("forward_T", s_0(InitialState::forward_last), start(H.row({1, 1}).first(2)), 14);
+}
+
+TEST_CASE("references: multi-head attention, one head at a time, and its mistakes") {
+  Numbers numbers;
+  Arrays given;
+  for (const char* name : {"Q", "K", "V", "O"}) {
+    given[std::string("W_") + name] = numbers({6, 6});
+    given[std::string("b_") + name] = numbers({6});
+  }
+  const Array query = numbers({2, 3, 6}), key = numbers({2, 4, 6}), mask({2, 4}, {1, 1, 1, 1, 1, 1, 0, 0});
+  const auto linear = [&](const std::string& name, Row x) {
+    return add(matvec(get(given, "W_" + name), x), get(given, "b_" + name).data);
+  };
+  MultiHeadConvention right;
+  right.heads = 3;
+  const MultiHead out = multi_head_attention(right, given, query, key, key, &mask);
+  CHECK(out.weights.shape == Dims{2, 3, 3, 4});
+  CHECK(out.output.shape == Dims{2, 3, 6});
+  Vec joined;
+  for (std::size_t head = 0; head < 3; ++head) {  // row 1 has two real positions, query 2 is followed
+    const Vec all = linear("Q", query.row({1, 2}));
+    const double e0 = dot(Row(all).subspan(2 * head, 2), Row(linear("K", key.row({1, 0}))).subspan(2 * head, 2));
+    const double e1 = dot(Row(all).subspan(2 * head, 2), Row(linear("K", key.row({1, 1}))).subspan(2 * head, 2));
+    const double alpha = 1 / (1 + std::exp((e1 - e0) / std::sqrt(2.0)));
+    CHECK(std::fabs(out.weights.at({1, head, 2, 0}) - alpha) < 1e-14);
+    CHECK(out.weights.at({1, head, 2, 2}) == 0);
+    for (std::size_t j = 2 * head; j < 2 * head + 2; ++j)
+      joined.push_back(alpha * linear("V", key.row({1, 0}))[j] + (1 - alpha) * linear("V", key.row({1, 1}))[j]);
+  }
+  check_printed("output", copy(out.output.row({1, 2})), linear("O", joined), 14);
+
+  std::vector<MultiHeadConvention> wrong(6, right);
+  wrong[0].split = HeadSplit::interleaved;
+  wrong[1].split = HeadSplit::reshaped;
+  wrong[2].merge = HeadSplit::reshaped;
+  wrong[3].mask = HeadMask::tiled;
+  wrong[4].scale_by_model_size = true;
+  wrong[5].output_projection = false;
+  std::vector<Array> seen = {out.output};
+  for (const MultiHeadConvention& convention : wrong) {
+    const Array got = multi_head_attention(convention, given, query, key, key, &mask).output;
+    for (const Array& other : seen) CHECK(largest_difference(got, other) > 1e-3);
+    seen.push_back(got);
+  }
+  right.heads = 4;
+  CHECK_THROWS_AS(multi_head_attention(right, given, query, key, key), std::invalid_argument);
 }
 
 TEST_CASE("references: mistakes of the caller say what to do") {
