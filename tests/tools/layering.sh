@@ -1,5 +1,6 @@
 #!/bin/sh
-# An include may only point to the left of tensor <- autograd <- nn <- lessons, and the independent references stand alone.
+# An include may only point to the left of tensor <- autograd <- nn <- lessons, and the independent references stand alone;
+# every source file is built.
 # Usage: layering.sh ROOT   TAP; after the tree itself, planted violations show that each rule can fail.
 set -eu
 . "$(dirname "$0")/tap.sh"
@@ -35,6 +36,17 @@ none() {
   [ ! -s "$work/found" ]
 }
 
+# Prints the .cpp files below $1 that stand in no meson.build of their top folder.
+forgotten() {
+  (cd "$1" && for folder in tensor autograd nn lessons tests; do
+    [ ! -d "$folder" ] || find "$folder" -name '*.cpp' | while read -r file; do
+      grep -qF "'${file#"$folder"/}'" "$folder/meson.build" 2>/dev/null ||
+        grep -qF "'$(basename "$file")'" "$(dirname "$file")/meson.build" 2>/dev/null || echo "in no list: $file"
+    done
+  done) | tee "$work/forgotten"
+}
+all_built() { [ -z "$(forgotten "$1")" ] || { cat "$work/forgotten"; return 1; }; }
+
 # planted FILE LINE REASON: a tree with this one line must be found guilty, for this reason.
 planted() {
   rm -rf "$work/tree"
@@ -54,6 +66,7 @@ allowed() {
 
 check "layering: the tree to look at is there" test -e "$root/tensor/tensor.h"
 check "layering: no include of the tree breaks a rule" none "$root"
+check "layering: every source file is in a list of meson.build" all_built "$root"
 check "layering: finds tensor/ knowing autograd/" planted tensor/a.h '#include "autograd/var.h"' 'points to the right'
 check "layering: finds tensor/kernels/ knowing nn/" planted tensor/kernels/a.cpp '#include "nn/gru.h"' 'points to the right'
 check "layering: finds autograd/ knowing nn/" planted autograd/a.cpp ' # include "nn/gru.h"' 'points to the right'
@@ -74,4 +87,9 @@ check "layering: allows a reference its own folder" \
 check "layering: allows a reference the standard library" allowed tests/reference/a.h '#include <cmath>'
 check "layering: allows the test of a transcription doctest and the library" \
   allowed tests/reference/a_test.cpp '#include "nn/gru.h"'
+mkdir -p "$work/lists/nn/formats"
+echo "files('formats/a.cpp')" >"$work/lists/nn/meson.build"
+touch "$work/lists/nn/formats/a.cpp" "$work/lists/nn/a.cpp"
+only_one() { [ "$(forgotten "$work/lists")" = 'in no list: nn/a.cpp' ]; }
+check "layering: finds a source file that is in no list" only_one
 finish
