@@ -27,7 +27,12 @@ std::string tick_text(double value, bool percent) {
 }
 
 void add_linear_ticks(Axis& axis, const AxisWish& wish) {
-  const double step = round_step((axis.high - axis.low) / std::max(1, wish.max_ticks - 1), wish.percent);
+  const auto ticks_inside = [&](double step) {
+    return std::floor(axis.high / step + 1e-9) - std::ceil(axis.low / step - 1e-9) + 1;
+  };
+  double step = round_step((axis.high - axis.low) / std::max(1, wish.max_ticks - 1), wish.percent);
+  // Ends that do not move may leave no two round numbers between them at this step.
+  while (!wish.round_ends && ticks_inside(step) < 2) step = round_step(step / 2.6, wish.percent);
   if (wish.round_ends) {
     if (!wish.low) axis.low = std::floor(axis.low / step + 1e-9) * step;
     if (!wish.high) axis.high = std::ceil(axis.high / step - 1e-9) * step;

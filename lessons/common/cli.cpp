@@ -137,8 +137,7 @@ const std::vector<SharedOption>& shared_options() {
 bool accepts(const CommandSpec& spec, const SharedOption& option) { return option.from <= spec.options; }
 
 // The language has to be known before anything can be said about the other arguments.
-Lang language_of(const std::vector<std::string>& arguments) {
-  Lang lang = environment_lang();
+Lang language_of(const std::vector<std::string>& arguments, Lang lang) {
   for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
     std::string value;
     if (arguments[i].starts_with("--lang=")) value = arguments[i].substr(7);
@@ -178,6 +177,10 @@ std::string contradiction(const Options& options, bool seed_given, Lang lang) {
   }
   if (seed_given && !options.seeds.empty()) {
     return std::string(tr(lang, "--seed and --seeds exclude each other", "--seed 与 --seeds 不能同时使用"));
+  }
+  if (options.steps && (options.quick || options.full)) {
+    return std::string(tr(lang, "--steps takes the place of --quick and --full; give one of them",
+                          "--steps 与 --quick、--full 只能选一个"));
   }
   if (options.resume && !options.seeds.empty()) {
     return std::string(tr(lang, "--resume goes on with one run; name its seed with --seed instead of --seeds",
@@ -238,7 +241,7 @@ Lang environment_lang() {
 }
 
 ParsedCommand parse_command(const CommandSpec& spec, const std::vector<std::string>& arguments) {
-  const Lang lang = language_of(arguments);
+  const Lang lang = language_of(arguments, spec.defaults.lang);
   CLI::App app;
   app.set_help_flag("");
   app.allow_extras();
@@ -268,6 +271,7 @@ ParsedCommand parse_command(const CommandSpec& spec, const std::vector<std::stri
   }
 
   ParsedCommand parsed;
+  parsed.options = spec.defaults;
   parsed.options.lang = lang;
   if (help) {
     parsed.exit_code = 0;

@@ -37,6 +37,13 @@ std::filesystem::path output_directory(const Options& options, std::string_view 
 // The language that the environment asks for: GRADUS_LANG, else LC_ALL, LC_MESSAGES, LANG; English if none says "zh".
 Lang environment_lang();
 
+// Options() in the language of the environment.
+inline Options environment_options() {
+  Options options;
+  options.lang = environment_lang();
+  return options;
+}
+
 // Which of the options above a command accepts.
 enum class OptionSet {
   display,   // --lang, --plain, --help
@@ -67,6 +74,7 @@ struct CommandSpec {
   std::vector<WordSpec> words;
   std::vector<ExtraOption> extras;
   bool stop_at_word = false;         // the first word and all that follow come back unparsed in `words`
+  Options defaults = environment_options();  // what holds where nothing is said
 };
 
 struct ParsedCommand {

@@ -123,6 +123,16 @@ std::string map_number(const Heatmap& map, double value) {
   return text.front() == '-' && text.find_first_not_of("-0.") == std::string::npos ? text.substr(1) : text;
 }
 
+// Every so many labels are written, so that they do not touch; numbers in steps of 1, 2, 5, 10, ...
+std::size_t label_step(double least, bool numbered) {
+  std::size_t step = 1;
+  while (static_cast<double>(step) < least) {
+    const bool two_to_five = numbered && (step == 2 || step == 20 || step == 200);
+    step = !numbered ? step + 1 : two_to_five ? step / 2 * 5 : step * 2;
+  }
+  return step;
+}
+
 std::string hatched(double x, double y, double cell) {
   std::string path;
   for (double offset = 0; offset < cell; offset += std::max(4.0, cell / 4)) {
@@ -231,9 +241,8 @@ std::string draw_svg(const Heatmap& map) {
   for (std::size_t c = 0; c < size.columns; ++c) column_labels = std::max(column_labels, text_width(column_name(map, c)));
   // Numbered axes leave out labels that would touch; words are turned upright instead.
   const bool turned = !map.columns.empty() && column_labels + 4 > cell;
-  const std::size_t column_step = turned ? static_cast<std::size_t>(std::ceil(15 / cell))
-                                         : static_cast<std::size_t>(std::ceil((column_labels + 6) / cell));
-  const std::size_t row_step = static_cast<std::size_t>(std::ceil(15 / cell));
+  const std::size_t column_step = label_step((turned ? 15 : column_labels + 6) / cell, map.columns.empty());
+  const std::size_t row_step = label_step(15 / cell, map.rows.empty());
   const double label_height = turned ? column_labels + 10 : 22;
   const double left = row_labels + 44, top = 44 + 22 + label_height;
   const double map_width = cell * static_cast<double>(size.columns), map_height = cell * static_cast<double>(size.rows);
@@ -259,14 +268,16 @@ std::string draw_svg(const Heatmap& map) {
   out += text_at(left, 26, map.title, {.size = 16, .bold = true});
   out += text_at(left + map_width / 2, 56, map.column_label, {.anchor = "middle"});
   out += text_at(18, top + map_height / 2, map.row_label, {.anchor = "middle", .turned = -90});
-  for (std::size_t c = 0; c < size.columns; c += std::max<std::size_t>(1, column_step)) {
+  for (std::size_t c = 0; c < size.columns; c += column_step) {
     const double x = left + cell * (static_cast<double>(c) + 0.5);
     out += turned ? text_at(x + 4.5, top - 8, column_name(map, c), {.turned = -90})
                   : text_at(x, top - 8, column_name(map, c), {.anchor = "middle"});
   }
-  for (std::size_t r = 0; r < size.rows; r += std::max<std::size_t>(1, row_step)) {
+  for (std::size_t r = 0; r < size.rows; r += row_step) {
     out += text_at(left - 8, top + cell * (static_cast<double>(r) + 0.5) + 4.5, row_name(map, r), {.anchor = "end"});
   }
+  out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#999999\"/>\n", at(left), at(top),
+                     at(map_width), at(map_height), map_colour(0));
   for (std::size_t r = 0; r < size.rows; ++r) {
     for (std::size_t c = 0; c < size.columns; ++c) {
       const std::size_t i = r * size.columns + c;
@@ -277,17 +288,18 @@ std::string draw_svg(const Heatmap& map) {
       }
       const bool finite = std::isfinite(map.values[i]);
       const double share = range.share(map.values[i]);
-      out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", at(x), at(y), at(cell), at(cell),
-                         finite ? map_colour(share) : "#ffd0d0");
+      const std::string colour = finite ? map_colour(share) : "#ffd0d0";
+      // The ground has the lightest shade already; a wide matrix is mostly that.
+      if (colour != map_colour(0)) {
+        out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", at(x), at(y), at(cell),
+                           at(cell), colour);
+      }
       if (numbers || !finite) {
         out += text_at(x + cell / 2, y + cell / 2 + 4, finite ? map_number(map, map.values[i]) : "?",
                        {.anchor = "middle", .size = 11, .colour = share > 0.5 ? "#ffffff" : ink});
       }
     }
   }
-  out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999999\"/>\n", at(left), at(top),
-                     at(map_width), at(map_height));
-
   const double legend_y = top + map_height + 24;
   constexpr int swatches = 10;
   double x = left;

@@ -345,7 +345,7 @@ std::string draw_text(const Heatmap& map, const Terminal& terminal) {
           ? fmt::format("{} ↓   {} →", map.row_label, map.column_label)
           : fmt::format(fmt::runtime(tr(map.lang, "{} (down)   {} (right)", "{}（向下）   {}（向右）")), map.row_label,
                         map.column_label);
-  if (!map.row_label.empty() || !map.column_label.empty()) out += cut_to_width(directions, width) + "\n";
+  if (!map.row_label.empty() || !map.column_label.empty()) out += wrap_to_width(directions, width) + "\n";
   if (map.values.empty()) return out + std::string(tr(map.lang, "(empty)", "（空）")) + "\n";
 
   int label_width = 0;

@@ -1,0 +1,166 @@
+// ninja as a child process, its output read through a pipe; and the start of lessons.
+#include "lessons/runner/build.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "lessons/common/interrupt.h"
+
+namespace gradus {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int could_not_start = 127;
+
+void complain(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return "";
+  const std::size_t start = text.rfind('\n', end);
+  return text.substr(start == std::string::npos ? 0 : start + 1, end - (start == std::string::npos ? -1 : start));
+}
+
+struct Outcome {
+  int code = 0;
+  std::string output;
+};
+
+// Runs a command with its output kept; `watch` sees all of it so far whenever more has come.
+template <typename Watch>
+Outcome run_captured(const std::vector<std::string>& words, Watch watch) {
+  int ends[2];
+  if (::pipe(ends) != 0) return {could_not_start, std::strerror(errno)};
+  std::vector<char*> pointers = pointers_to(words);
+  const pid_t child = ::fork();
+  if (child < 0) {
+    ::close(ends[0]);
+    ::close(ends[1]);
+    return {could_not_start, std::strerror(errno)};
+  }
+  if (child == 0) {
+    const int nothing = ::open("/dev/null", O_RDONLY);
+    ::dup2(nothing, STDIN_FILENO);
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    ::execvp(pointers[0], pointers.data());
+    _exit(could_not_start);
+  }
+  ::close(ends[1]);
+  Outcome outcome;
+  char buffer[4096];
+  while (true) {
+    const ssize_t got = ::read(ends[0], buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    outcome.output.append(buffer, static_cast<std::size_t>(got));
+    watch(outcome.output);
+  }
+  ::close(ends[0]);
+  outcome.code = wait_for(child);
+  return outcome;
+}
+
+}  // namespace
+
+fs::path lesson_program(const fs::path& build, const std::string& lesson_id) {
+  return build / "lessons" / lesson_id / lesson_id;
+}
+
+int build_lesson(const fs::path& build, const std::string& lesson_id, const Terminal& terminal, Lang lang) {
+  std::error_code error;
+  if (!fs::exists(build / "build.ninja", error)) {
+    complain(fmt::format(fmt::runtime(tr(lang, "{0} is not set up; start ./gradus, or: meson setup {0}\n",
+                                         "{0} 还没有配置好；请运行 ./gradus，或：meson setup {0}\n")),
+                         build.string()));
+    return 1;
+  }
+  const std::string target = fmt::format("lessons/{0}/{0}", lesson_id);
+  const std::vector<std::string> command = {"ninja", "-C", build.string(), target};
+  bool line_on_screen = false;
+  const Outcome outcome = run_captured(command, [&](const std::string& output) {
+    const std::string line = last_line(output);
+    if (!terminal.live || !line.starts_with('[')) return;
+    say("\r\x1b[2K" + cut_to_width(printable(line), terminal.width - 1));
+    line_on_screen = true;
+  });
+  if (line_on_screen) say("\r\x1b[2K");
+  if (outcome.code == 0) return 0;
+  if (interrupted()) return 130;
+  if (outcome.code == could_not_start) {
+    complain(tr(lang, "ninja could not be started; ./gradus installs what is missing\n",
+                "无法启动 ninja；运行 ./gradus 会安装缺少的程序\n"));
+    return 1;
+  }
+  complain(fmt::format(fmt::runtime(tr(lang, "{0}\nlesson {1} was not built; all of it: ninja -C {2} {3}\n",
+                                       "{0}\n第 {1} 课编译失败；完整输出：ninja -C {2} {3}\n")),
+                       compiler_words(outcome.output), lesson_id, build.string(), target));
+  return 1;
+}
+
+std::string compiler_words(const std::string& ninja_output) {
+  std::string out;
+  bool command_follows = false;
+  for (std::size_t at = 0; at < ninja_output.size();) {
+    const std::size_t end = std::min(ninja_output.find('\n', at), ninja_output.size());
+    const std::string_view line = std::string_view(ninja_output).substr(at, end - at);
+    at = end + 1;
+    const bool progress = line.size() > 1 && line[0] == '[' && line[1] >= '0' && line[1] <= '9';
+    const bool chatter = line.starts_with("ninja: Entering directory") || line.starts_with("ninja: build stopped");
+    if (!progress && !chatter && !command_follows && !line.starts_with("FAILED: ")) out += std::string(line) + "\n";
+    command_follows = line.starts_with("FAILED: ");
+  }
+  while (out.ends_with('\n')) out.pop_back();
+  return out;
+}
+
+int become(const fs::path& program, const std::vector<std::string>& arguments, Lang lang) {
+  std::vector<std::string> words = {program.string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  ::execv(words[0].c_str(), pointers_to(words).data());
+  complain(fmt::format(fmt::runtime(tr(lang, "cannot start {}: {}\n", "无法启动 {}：{}\n")), program.string(),
+                       std::strerror(errno)));
+  return 1;
+}
+
+int run_and_wait(const fs::path& program, const std::vector<std::string>& arguments, Lang lang) {
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  if (child < 0) {
+    complain(fmt::format(fmt::runtime(tr(lang, "cannot start {}: {}\n", "无法启动 {}：{}\n")), program.string(),
+                         std::strerror(errno)));
+    return 1;
+  }
+  if (child == 0) _exit(become(program, arguments, lang));
+  return wait_for(child);
+}
+
+}  // namespace gradus

@@ -1,0 +1,92 @@
+// ./gradus run and ./gradus try: find the lesson, build it, hand over to its program.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "lessons/common/interrupt.h"
+#include "lessons/common/table.h"
+#include "lessons/runner/build.h"
+#include "lessons/runner/commands.h"
+
+namespace gradus {
+
+namespace {
+
+constexpr std::string_view lesson_help_en = "number, name or the beginning of a name";
+constexpr std::string_view lesson_help_zh = "编号、名字或名字的开头";
+
+int build_and_become(const Course& course, const CourseLesson& lesson, const Options& options,
+                     const std::vector<std::string>& arguments) {
+  const int built = build_lesson(course.build, lesson.id, find_terminal(options), options.lang);
+  if (built != 0) return built;
+  return become(lesson_program(course.build, lesson.id), arguments, options.lang);
+}
+
+// Every lesson in turn; one that fails does not stop the others.
+int run_all(const Course& course, const Options& options) {
+  Table table({std::string(tr(options.lang, "lesson", "课程")), std::string(tr(options.lang, "seconds", "秒")),
+               std::string(tr(options.lang, "result", "结果"))},
+              {Align::left, Align::right, Align::left});
+  const Terminal terminal = find_terminal(options);
+  int worst = 0;
+  for (const CourseLesson& lesson : course.lessons) {
+    const auto start = std::chrono::steady_clock::now();
+    int code = build_lesson(course.build, lesson.id, terminal, options.lang);
+    if (code == 0) code = run_and_wait(lesson_program(course.build, lesson.id), to_arguments(options), options.lang);
+    say("\n");
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const std::string result = code == 0 ? std::string(tr(options.lang, "done", "完成"))
+                                         : fmt::format(fmt::runtime(tr(options.lang, "exit code {}", "退出码 {}")), code);
+    table.add_row({lesson.id, fmt::format("{:.1f}", seconds), result});
+    if (code != 0) worst = code == 130 || code == 141 ? code : 1;
+    if (interrupted() || code == 130 || code == 141) break;
+  }
+  say(table.text(terminal));
+  return worst;
+}
+
+}  // namespace
+
+int run_command(const Course& course, const std::vector<std::string>& arguments) {
+  const CommandSpec spec = {
+      .program = "./gradus run",
+      .about_en = "Builds a lesson, trains its model, shows what it learned and writes it under out/.",
+      .about_zh = "编译一课，训练模型，展示结果，并写入 out/。",
+      .options = OptionSet::training,
+      .words = {{"LESSON", fmt::format("{}; all: one after the other", lesson_help_en),
+                 fmt::format("{}；all：依次运行全部课程", lesson_help_zh), true, false}},
+      .extras = {},
+      .stop_at_word = false,
+      .defaults = course.defaults};
+  const ParsedCommand parsed = parse_command(spec, arguments);
+  if (parsed.exit_code) return leave(parsed);
+  if (parsed.words[0] == "all") return run_all(course, parsed.options);
+  const CourseLesson* lesson = find_lesson(course, parsed.words[0], parsed.options.lang);
+  if (lesson == nullptr) return 2;
+  return build_and_become(course, *lesson, parsed.options, to_arguments(parsed.options));
+}
+
+int try_command(const Course& course, const std::vector<std::string>& arguments) {
+  const CommandSpec spec = {
+      .program = "./gradus try",
+      .about_en = "Asks the model that ./gradus run has trained. Several words of input count as one, with spaces between.",
+      .about_zh = "询问 ./gradus run 训练好的模型。多个输入词用空格连成一个。",
+      .options = OptionSet::asking,
+      .words = {{"LESSON", std::string(lesson_help_en), std::string(lesson_help_zh), true, false},
+                {"INPUT", "what the model gets; its lesson says what it understands", "给模型的输入；该课的说明里有格式", true,
+                 true}},
+      .extras = {},
+      .stop_at_word = false,
+      .defaults = course.defaults};
+  const ParsedCommand parsed = parse_command(spec, arguments);
+  if (parsed.exit_code) return leave(parsed);
+  const CourseLesson* lesson = find_lesson(course, parsed.words[0], parsed.options.lang);
+  if (lesson == nullptr) return 2;
+  std::string input;
+  for (std::size_t i = 1; i < parsed.words.size(); ++i) input += (i > 1 ? " " : "") + parsed.words[i];
+  std::vector<std::string> forwarded = {"--try", input};
+  for (const std::string& argument : to_arguments(parsed.options)) forwarded.push_back(argument);
+  return build_and_become(course, *lesson, parsed.options, forwarded);
+}
+
+}  // namespace gradus
