@@ -15,6 +15,7 @@
 #include "nn/conventions/reference/finite_difference.h"
 #include "nn/conventions/reference/loss.h"
 #include "nn/conventions/reference/multi_head.h"
+#include "tests/fixtures/torch_fixtures.h"
 
 using namespace gradus::reference;
 
@@ -920,6 +921,224 @@ TEST_CASE("references: multi-head attention, one head at a time, and its mistake
   }
   right.heads = 4;
   CHECK_THROWS_AS(multi_head_attention(right, given, query, key, key), std::invalid_argument);
+}
+
+namespace {
+
+using gradus::fixtures::Fixture;
+using gradus::fixtures::fixture;
+
+// PyTorch's names to ours: W_ih_l1_reverse is W_l1_reverse, and layer 0 has no suffix.
+std::string our_name(std::string name) {
+  const std::pair<std::string, std::string> renamed[] = {{"W_ih", "W"},   {"W_hh", "U"}, {"b_ih", "b"},
+                                                         {"b_hh", "b_u"}, {"_l0", ""},   {"c_0", "cell_0"}};
+  for (const auto& [theirs, ours] : renamed) {
+    const std::size_t at = name.find(theirs);
+    if (at != std::string::npos) name.replace(at, theirs.size(), ours);
+  }
+  return name;
+}
+
+// The arrays whose name starts with the prefix, under our names and with the blocks of r, z, n stacked.
+Arrays ours(const Fixture& from, const std::string& prefix) {
+  Arrays out;
+  for (const auto& [name, array] : from.arrays()) {
+    if (name.rfind(prefix, 0) != 0 || (prefix.empty() && name.rfind("grad_", 0) == 0)) continue;
+    out[our_name(name.substr(prefix.size()))] = Array(Dims(array.shape.begin(), array.shape.end()), array.data);
+  }
+  for (const std::string kind : {"W", "U", "b"}) {
+    if (!find(out, kind + "_r")) continue;
+    Array stacked = out[kind + "_r"];
+    for (const char* gate : {"_z", "_n"}) stacked.data = join(stacked.data, out[kind + gate].data);
+    stacked.shape[0] *= 3;
+    out[kind] = stacked;
+    for (const char* gate : {"_r", "_z", "_n"}) out.erase(kind + gate);
+  }
+  if (find(out, "s_0_bottom")) {  // of two layers
+    for (const std::string state : {"s_0", "cell_0"}) {
+      out[state + "_l1"] = out[state];
+      out[state] = out[state + "_bottom"];
+      out.erase(state + "_bottom");
+    }
+  }
+  if (const Array* lengths = find(out, "lengths"); lengths && find(out, "H")) {
+    Array mask({out["H"].dim(0), out["H"].dim(1)});
+    for (std::size_t b = 0; b < mask.dim(0); ++b)
+      for (std::size_t i = 0; i < mask.dim(1); ++i) mask.at({b, i}) = static_cast<double>(i) < lengths->data[b];
+    out["mask"] = mask;
+  }
+  return out;
+}
+
+// Every output to 1e-12 and every gradient of sum(cot * output), by central differences of the reference, to 1e-7 of
+// the tensor's largest entry.
+void check_against_torch(const std::string& name, const std::function<Arrays(const Arrays&)>& forward) {
+  CAPTURE(name);
+  const Arrays given = ours(fixture(name), ""), cotangents = ours(fixture(name), "cot_");
+  const Arrays out = forward(given), gradients = ours(fixture(name), "grad_");
+  REQUIRE(!cotangents.empty());
+  REQUIRE(!gradients.empty());
+  const auto objective = [&](const Arrays& at) {
+    const Arrays y = forward(at);
+    double sum = 0;
+    for (const auto& [output, cotangent] : cotangents) sum += dot(get(y, output).data, cotangent.data);
+    return sum;
+  };
+  for (const auto& entry : cotangents) {
+    const std::string& output = entry.first;
+    CAPTURE(output);
+    CHECK(largest_difference(get(out, output), get(given, output)) < 1e-12);
+  }
+  for (const auto& entry : gradients) {
+    const std::string& input = entry.first;
+    CAPTURE(input);
+    double largest = 0;
+    for (double x : entry.second.data) largest = std::fmax(largest, std::fabs(x));
+    CHECK(largest_difference(central_difference(objective, given, input), entry.second) < 1e-7 * largest);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("references: single cells are PyTorch's, Cho's and Bahdanau's") {
+  ElmanConvention elman;
+  elman.biases = Biases::two;
+  GruConvention cho = cho2014(), bahdanau = bahdanau2014_gru();
+  cho.biases = bahdanau.biases = Biases::one;
+  const std::pair<const char*, CellConvention> cells[] = {{"rnn_cell", elman},
+                                                          {"gru_cell", pytorch()},
+                                                          {"lstm_cell", pytorch_lstm()},
+                                                          {"gru_cho2014", cho},
+                                                          {"gru_bahdanau2014", bahdanau}};
+  for (const auto& entry : cells) {
+    check_against_torch(entry.first, [&](const Arrays& at) {
+      const Array *h0 = &get(at, "h0"), *c0 = find(at, "c0");
+      Arrays out = {{"h", *h0}, {"c", *h0}};
+      for (std::size_t b = 0; b < h0->dim(0); ++b) {
+        const CellState before{copy(h0->row({b})), c0 ? copy(c0->row({b})) : Vec()};
+        const CellState after = cell_step(entry.second, cell_weights(at), get(at, "x").row({b}), before);
+        out["h"].set_row({b}, after.h);
+        if (c0) out["c"].set_row({b}, after.c);
+      }
+      return out;
+    });
+  }
+}
+
+TEST_CASE("references: sequences with lengths, layers and directions are PyTorch's") {
+  ElmanConvention elman;
+  elman.biases = Biases::two;
+  for (const std::string name :
+       {"rnn", "gru", "gru_lengths", "gru_2_layers", "gru_bidirectional_lengths", "gru_2_layers_bidirectional_lengths",
+        "gru_equal_sizes", "lstm", "lstm_lengths", "lstm_2_layers", "lstm_2_layers_bidirectional_lengths"}) {
+    CellConvention cell = elman;
+    if (name[0] == 'g') cell = pytorch();
+    if (name[0] == 'l') cell = pytorch_lstm();
+    check_against_torch(name, [&](const Arrays& at) {
+      std::vector<std::size_t> lengths;
+      if (const Array* n = find(at, "lengths"))
+        for (double x : n->data) lengths.push_back(static_cast<std::size_t>(x));
+      const bool both = find(at, "W_reverse");
+      Arrays out = {{"h_n", Array(get(at, "h0").shape)}, {"c_n", Array(get(at, "h0").shape)}, {"h", get(at, "x")}};
+      const std::size_t slices = get(at, "h0").dim(0), B = get(at, "h0").dim(1), d = get(at, "h0").dim(2);
+      Array pair;
+      for (std::size_t k = 0; k < slices; ++k) {
+        const bool backward = both && k % 2;
+        const std::size_t layer = both ? k / 2 : k;
+        const auto start = [&](const Array* a) {
+          Array slice({B, d});
+          for (std::size_t b = 0; a && b < B; ++b) slice.set_row({b}, a->row({k, b}));
+          return slice;
+        };
+        const Array h0 = start(find(at, "h0")), c0 = start(find(at, "c0"));
+        const RunConvention how{AfterEnd::zero, backward ? Reading::reversed_prefix : Reading::forward};
+        const std::string suffix = (layer ? "_l" + std::to_string(layer) : "") + (backward ? "_reverse" : "");
+        const Run run = run_sequence(cell, how, cell_weights(at, suffix), out["h"], lengths, &h0,
+                                     std::holds_alternative<LstmConvention>(cell) ? &c0 : nullptr);
+        for (std::size_t b = 0; b < B; ++b) {
+          out["h_n"].set_row({k, b}, run.final_h.row({b}));
+          if (find(at, "c0")) out["c_n"].set_row({k, b}, run.final_c.row({b}));
+        }
+        pair.data.insert(pair.data.end(), run.h.data.begin(), run.h.data.end());
+        pair.shape = {2, B, run.h.dim(1), d};
+        if (both && !backward) continue;
+        out["h"] = both ? merge_directions(Merge::concat, pair) : run.h;
+        pair = Array();
+      }
+      return out;
+    });
+  }
+}
+
+TEST_CASE("references: decoders of both papers are PyTorch's, in value and gradient") {
+  DecoderConvention bahdanau = bahdanau2014_maxout();
+  std::get<GruConvention>(bahdanau.cell).biases = Biases::one;
+  DecoderConvention reads_s_t = bahdanau;
+  reads_s_t.readout = {s_t, y_emb, c_t};
+  const auto luong = [](Score score, bool feeding, const CellConvention& cell, std::size_t layers = 1) {
+    DecoderConvention convention = luong2015(score, feeding);
+    convention.cell = cell;
+    convention.layers = layers;
+    return convention;
+  };
+  const std::pair<const char*, DecoderConvention> decoders[] = {
+      {"bahdanau", reads_s_t},
+      {"bahdanau_equal_sizes", reads_s_t},
+      {"bahdanau_readout_s_prev", bahdanau},
+      {"luong_general_feed", luong(Score::general, true, pytorch())},
+      {"luong_general_feed_equal_sizes", luong(Score::general, true, pytorch())},
+      {"luong_dot_lstm", luong(Score::dot, false, pytorch_lstm())},
+      {"luong_concat_feed", luong(Score::concat, true, pytorch())},
+      {"luong_location_feed", luong(Score::location, true, pytorch())},
+      {"luong_general_feed_lstm_2_layers", luong(Score::general, true, pytorch_lstm(), 2)}};
+  for (const auto& entry : decoders) {
+    check_against_torch(entry.first, [&](const Arrays& at) { return decode(entry.second, at); });
+  }
+}
+
+TEST_CASE("references: GRU weights as Keras and ONNX store them") {
+  const auto run = [](const GruConvention& c, const Arrays& at, const Array& x, const Array& h0) {
+    return run_sequence(c, {}, cell_weights(at), x, {}, &h0).h;
+  };
+  for (const bool after : {true, false}) {
+    const Arrays keras = ours(fixture(after ? "keras_gru_reset_after" : "keras_gru_reset_before"), "");
+    Arrays at = {{"W", transposed(get(keras, "kernel"))}, {"U", transposed(get(keras, "recurrent_kernel"))}};
+    at["b"] = Array({15}, Vec(get(keras, "bias").data.begin(), get(keras, "bias").data.begin() + 15));
+    if (after) at["b_u"] = Array({15}, Vec(get(keras, "bias").data.begin() + 15, get(keras, "bias").data.end()));
+    CHECK(largest_difference(
+              run(after ? keras_reset_after() : keras_reset_before(), at, get(keras, "x"), get(keras, "h0")),
+              get(keras, "h")) < 1e-12);
+
+    const Arrays onnx = ours(fixture(after ? "onnx_gru_lbr1" : "onnx_gru_lbr0"), "");
+    at = {{"W", Array({15, 2}, get(onnx, "W").data)}, {"U", Array({15, 5}, get(onnx, "R").data)}};
+    const Vec& B = get(onnx, "B").data;
+    at["b"] = Array({15}, Vec(B.begin(), B.begin() + 15));
+    at["b_u"] = Array({15}, Vec(B.begin() + 15, B.end()));
+    const Array y =
+        run(after ? onnx_lbr1() : onnx_lbr0(), at, get(onnx, "X"), Array({3, 5}, get(onnx, "initial_h").data));
+    CHECK(largest_difference(y, Array(y.shape, get(onnx, "Y").data)) < 1e-12);
+  }
+}
+
+TEST_CASE("references: multi-head attention is PyTorch's") {
+  check_against_torch("multi_head", [](const Arrays& at) {
+    Arrays split = {{"W_O", get(at, "out_proj.weight")}, {"b_O", get(at, "out_proj.bias")}};
+    std::size_t block = 0;
+    for (const std::string name : {"Q", "K", "V"}) {
+      const auto rows = get(at, "in_proj_weight").data.begin() + static_cast<std::ptrdiff_t>(36 * block);
+      const auto biases = get(at, "in_proj_bias").data.begin() + static_cast<std::ptrdiff_t>(6 * block++);
+      split["W_" + name] = Array({6, 6}, Vec(rows, rows + 36));
+      split["b_" + name] = Array({6}, Vec(biases, biases + 6));
+    }
+    Array mask({2, 5});
+    for (std::size_t b = 0; b < 2; ++b)
+      for (std::size_t i = 0; i < 5; ++i) mask.at({b, i}) = static_cast<double>(i) < get(at, "lengths").data[b];
+    MultiHeadConvention convention;
+    convention.heads = 2;
+    const Array& memory = get(at, "memory");
+    const MultiHead out = multi_head_attention(convention, split, get(at, "query"), memory, memory, &mask);
+    return Arrays{{"output", out.output}, {"alpha", out.weights}};
+  });
 }
 
 TEST_CASE("references: mistakes of the caller say what to do") {
