@@ -82,6 +82,10 @@ check "gradus: says where the checkout and the build are" said 7 "[--root][$tree
 check "gradus: compile_commands.json stands where tools look for it" test -s "$tree/compile_commands.json"
 check "gradus: a second start with nothing to do takes less than 0.5 s" quick
 check "gradus: and says nothing of its own" quiet
+gradus tets
+check "gradus: once built, the runner answers to an unknown command" said 7 '[tets]'
+gradus --lang zh list
+check "gradus: options may stand before the command" said 7 '[--lang][zh][list]'
 ln -s "$tree/gradus" "$work/bin/link"
 ln -s ../bin/link "$work/home/link of link"
 code=0
