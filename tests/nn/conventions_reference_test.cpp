@@ -287,8 +287,11 @@ TEST_CASE("references: attention mistakes on the small fixture") {
       {"W transposed e", attend_att(general_T).scores.data, {.3800, -.2300, -.4950}},
       {"W transposed alpha", attend_att(general_T).weights.data, {.5101, .2772, .2127}},
       {"softmax inside, relu outside", attend_att(swapped_roles).weights.data, {.6175, .4834, .1270}},
-      {"context of 3 H", attend_att({}, s_prev_att, 1).context.data, {.2844, .4378}},
+      {"context", attend_att({}).context.data, {.2844, .4378}},
       {"singleton alpha", attend_att(singleton).weights.data, {1, 1, 1}},
+      {"score of a padding that a bias filled", {dot(s_prev_att, Vec{.5, -.3})}, {.3700}},
+      {"W x", matvec(get(additive_parameters(), "W_a"), Vec{1, 0}), {.6, .1}},
+      {"W^T x", matvec_transposed(get(additive_parameters(), "W_a"), Vec{1, 0}), {.6, -.2}},
       {"singleton c", attend_att(singleton).context.data, {0, 1.5}},
   };
   for (const auto& row : rows) check_printed(row.what, row.got, row.printed, 4);
@@ -1150,7 +1153,8 @@ TEST_CASE("references: mistakes of the caller say what to do") {
   CHECK_THROWS_WITH_AS(decode(bahdanau2014(), given), doctest::Contains("no array named 'v_a'"), std::invalid_argument);
   GruConvention order;
   order.gate_order = "rz";
-  CHECK_THROWS_AS(gru_step(order, cell_weights(gru_fixture()), Vec{1}, Vec{0, 0}), std::invalid_argument);
+  const Arrays gru_given = gru_fixture();
+  CHECK_THROWS_AS(gru_step(order, cell_weights(gru_given), Vec{1}, Vec{0, 0}), std::invalid_argument);
   CHECK_THROWS_AS(Array({2, 2}, Vec{1, 2, 3}), std::invalid_argument);
   CHECK_THROWS_AS(Array({2, 2}).at({2, 0}), std::invalid_argument);
   CHECK_THROWS_AS(Array({2, 2}).at({0}), std::invalid_argument);

@@ -32,10 +32,9 @@ Bidirectional run_bidirectional(const CellConvention& cell, const BidirectionalC
 
 Array merge_directions(Merge merge, const Array& stacked);
 
-// Which slices of the stacked final states h_n (layers * 2, B, d), in PyTorch's order l0 forward, l0 backward, l1
-// forward,
-// ..., become the decoder's start (B, 2 d). Mistakes: bottom_layer, last_slice (B, d), and top_read_direction_major,
-// which takes the order for l0 forward, l1 forward, ..., l0 backward, ... and so joins two wrong slices.
+// Which slices of the stacked final states h_n (layers * 2, B, d) become the decoder's start (B, 2 d). PyTorch's order
+// is layer 0 forward, layer 0 backward, layer 1 forward, and so on. Mistakes: bottom_layer; last_slice, which is (B,
+// d); top_read_direction_major, which takes all forward layers to come first and so joins two wrong slices.
 enum class StackedFinal { top_layer, bottom_layer, last_slice, top_read_direction_major };
 Array stacked_final(StackedFinal which, const Array& h_n);
 

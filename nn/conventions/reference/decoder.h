@@ -58,12 +58,16 @@ struct DecoderConvention {
 };
 
 // One bag in, one bag out, batch first; layer k > 0 adds the suffix "_lk" to cell parameters and initial states.
-//   inputs      H (B, T_enc, d_h), y_emb (B, T_dec, d_emb), s_0 (B, d_s); optional mask (B, T_enc; nonzero = real),
-//               y_mask (B, T_dec; read by MaskRead::queries), cell_0 (B, d_s; an LSTM's memory, zeros without)
-//   parameters  W U b b_u of the cell on [cell_input]; W_a U_a v_a b_a b_v; W_c [b_c]; W_o [b_o]; U_o V_o C_o; W_s
-//   [b_s] outputs     s (B, T_dec+1, d_s) with s[:, 0] = s_0, m likewise for an LSTM's memory, e and alpha (B, T_dec,
-//   T_enc),
-//               c (B, T_dec, d_v), htilde (B, T_dec, d_c), logits (B, T_dec, vocab) if there is a W_o
+//
+// Inputs: H (B, T_enc, d_h), y_emb (B, T_dec, d_emb), s_0 (B, d_s). Optional: mask (B, T_enc; nonzero = real), y_mask
+// (B, T_dec; read by MaskRead::queries), cell_0 (B, d_s; an LSTM's memory, zeros without).
+//
+// Parameters: W U b b_u of the cell on [cell_input]; W_a U_a v_a b_a b_v of the score; W_c [b_c]; W_o [b_o];
+// U_o V_o C_o for maxout; W_s [b_s] for the initial state.
+//
+// Outputs: s (B, T_dec+1, d_s) with s[:, 0] = s_0, m likewise for an LSTM's memory, e and alpha (B, T_dec, T_enc),
+// c (B, T_dec, d_v), htilde (B, T_dec, d_c) if there is a W_c, logits (B, T_dec, vocab) if there is a W_o.
+//
 // Throws std::invalid_argument if the parts form a circle (c_t in the cell, s_t in the query).
 Arrays decode(const DecoderConvention& convention, const Arrays& given);
 

@@ -19,6 +19,7 @@ struct CellWeights {
 
 // Looks up W, U, b, b_u with the suffix appended ("", "_l1", "_reverse"); W and U must be there.
 CellWeights cell_weights(const Arrays& arrays, const std::string& suffix = "");
+CellWeights cell_weights(Arrays&& arrays, const std::string& suffix = "") = delete;  // it points into the bag
 
 // Which products are read transposed, block by block; only square blocks can be.
 enum class Transposed { none, input, recurrent, both };
