@@ -26,18 +26,11 @@ template <class T> Pack<T> abs(Pack<T> x) {
   return {reinterpret_cast<typename Pack<T>::Vector>(reinterpret_cast<Bits>(x.v) & ~(Bits{} + sign))};
 }
 
-inline Pack<double> exp(Pack<double> x) {
-  return each_lane([](double a) { return std::exp(a); }, x);
-}
-inline Pack<double> log(Pack<double> x) {
-  return each_lane([](double a) { return std::log(a); }, x);
-}
-inline Pack<double> tanh(Pack<double> x) {
-  return each_lane([](double a) { return std::tanh(a); }, x);
-}
-inline Pack<double> sigmoid(Pack<double> x) {
-  return each_lane([](double a) { return 1 / (1 + std::exp(-a)); }, x);
-}
+// Lane by lane in pack_math.cpp; not inline, because every formula would carry copies of these loops.
+Pack<double> exp(Pack<double> x);
+Pack<double> log(Pack<double> x);
+Pack<double> tanh(Pack<double> x);
+Pack<double> sigmoid(Pack<double> x);
 
 // exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2: a polynomial for exp(r), and n goes into the
 // exponent bits in two halves, so that results near the ends of the range stay right.

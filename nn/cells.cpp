@@ -1,0 +1,144 @@
+// Elman, GRU and LSTM steps. The gates are fused into one formula each; the products stay what they are.
+#include "nn/cells.h"
+
+#include "autograd/pointwise.h"
+#include "nn/layers.h"
+
+namespace gradus {
+namespace {
+
+// Block k of gates that lie side by side: (B, blocks * d_s) -> (B, d_s).
+Var gate(const Var& gates, std::int64_t k, std::int64_t d_s) { return narrow(gates, Axis{1}, k * d_s, d_s); }
+
+// Rows of a stacked weight or bias: gates first .. first + count - 1.
+Var rows(const Var& stacked, std::int64_t first, std::int64_t count, std::int64_t d_s) {
+  return stacked.defined() ? narrow(stacked, Axis{0}, first * d_s, count * d_s) : Var();
+}
+
+void check_state(const char* cell, const Var& Wx, const Var& s_prev, std::int64_t gates, std::int64_t d_s) {
+  if (s_prev.rank() == 2 && Wx.rank() == 2 && s_prev.shape()[1] == d_s && Wx.shape()[1] == gates * d_s &&
+      Wx.shape()[0] == s_prev.shape()[0]) {
+    return;
+  }
+  throw ShapeError(std::string(cell) + ": the state before is " + to_string(s_prev.shape()) +
+                   " and the projected input " + to_string(Wx.shape()) + "; they must be (B, d_s) and (B, " +
+                   std::to_string(gates) + " d_s) with d_s = " + std::to_string(d_s));
+}
+
+}  // namespace
+
+Elman::Elman(std::int64_t d_in, std::int64_t d_s, Generator& generator)
+    : W(xavier(d_s, d_in, generator)), U(orthogonal(d_s, d_s, generator)), b(zero_parameter(Shape{d_s})) {}
+
+Var Elman::project(const Var& x) const { return affine("Elman", x, W, b); }
+
+Var Elman::step_projected(const Var& Wx, const Var& s_prev) const {
+  check_state("Elman", Wx, s_prev, 1, U.shape()[1]);
+  return pointwise(
+      "elman", [](auto wx, auto us) { return tanh(wx + us); }, Wx, matmul(s_prev, transpose(U)));
+}
+
+void Elman::visit(Visitor& v) {
+  v("W", W);
+  v("U", U);
+  v("b", b);
+}
+
+GruOptions cho2014() { return {GruReset::before, GruUpdate::keeps, GruBias::none, GruOrder::rzn}; }
+GruOptions bahdanau2014() { return {GruReset::before, GruUpdate::replaces, GruBias::none, GruOrder::rzn}; }
+GruOptions pytorch() { return {GruReset::after, GruUpdate::keeps, GruBias::two, GruOrder::rzn}; }
+GruOptions keras_reset_after() { return {GruReset::after, GruUpdate::keeps, GruBias::two, GruOrder::zrn}; }
+GruOptions keras_reset_before() { return {GruReset::before, GruUpdate::keeps, GruBias::one, GruOrder::zrn}; }
+GruOptions onnx_lbr0() { return {GruReset::before, GruUpdate::keeps, GruBias::two, GruOrder::zrn}; }
+GruOptions onnx_lbr1() { return {GruReset::after, GruUpdate::keeps, GruBias::two, GruOrder::zrn}; }
+
+Gru::Gru(std::int64_t d_in, std::int64_t d_s, GruOptions gru_options, Generator& generator)
+    : options(gru_options),
+      W(xavier_stacked(3, d_s, d_in, generator)),
+      U(orthogonal_stacked(3, d_s, generator)),
+      b(options.bias == GruBias::none ? Var() : zero_parameter(Shape{3 * d_s})),
+      b_u(options.bias == GruBias::two ? zero_parameter(Shape{3 * d_s}) : Var()) {}
+
+Var Gru::project(const Var& x) const { return affine("GRU", x, W, b); }
+
+Var Gru::step_projected(const Var& Wx, const Var& s_prev) const {
+  const std::int64_t d_s = U.shape()[1];
+  check_state("GRU", Wx, s_prev, 3, d_s);
+  const std::int64_t r = options.order == GruOrder::rzn ? 0 : 1, z = 1 - r, n = 2;
+  Var Us_z, n_t;
+  if (options.reset == GruReset::after) {
+    const Var Us = affine("GRU", s_prev, U, b_u);  // (B, 3 d_s): all gates in one product
+    Us_z = gate(Us, z, d_s);
+    n_t = pointwise(
+        "candidate", [](auto wr, auto ur, auto wn, auto un) { return tanh(wn + sigmoid(wr + ur) * un); },
+        gate(Wx, r, d_s), gate(Us, r, d_s), gate(Wx, n, d_s), gate(Us, n, d_s));
+  } else {
+    const Var Us = affine("GRU", s_prev, rows(U, 0, 2, d_s), rows(b_u, 0, 2, d_s));  // (B, 2 d_s): the gates r and z
+    Us_z = gate(Us, z, d_s);
+    const Var rs = pointwise(
+        "reset", [](auto wr, auto ur, auto s) { return sigmoid(wr + ur) * s; }, gate(Wx, r, d_s), gate(Us, r, d_s),
+        s_prev);
+    const Var Urs = affine("GRU", rs, rows(U, n, 1, d_s), rows(b_u, n, 1, d_s));
+    n_t = pointwise(
+        "candidate", [](auto wn, auto un) { return tanh(wn + un); }, gate(Wx, n, d_s), Urs);
+  }
+  if (options.update == GruUpdate::keeps) {
+    return pointwise(
+        "update",
+        [](auto wz, auto uz, auto s, auto candidate) {
+          const auto keep = sigmoid(wz + uz);
+          return candidate + keep * (s - candidate);
+        },
+        gate(Wx, z, d_s), Us_z, s_prev, n_t);
+  }
+  return pointwise(
+      "update",
+      [](auto wz, auto uz, auto s, auto candidate) {
+        const auto replace = sigmoid(wz + uz);
+        return s + replace * (candidate - s);
+      },
+      gate(Wx, z, d_s), Us_z, s_prev, n_t);
+}
+
+void Gru::visit(Visitor& v) {
+  v("W", W);
+  v("U", U);
+  v("b", b);
+  v("b_u", b_u);
+}
+
+Lstm::Lstm(std::int64_t d_in, std::int64_t d_s, Generator& generator, double forget_bias)
+    : W(xavier_stacked(4, d_s, d_in, generator)),
+      U(orthogonal_stacked(4, d_s, generator)),
+      b(zero_parameter(Shape{4 * d_s})) {
+  Tensor forget = narrow(b.mutable_value(), Axis{0}, d_s, d_s);
+  fill_(forget, forget_bias);
+}
+
+Var Lstm::project(const Var& x) const { return affine("LSTM", x, W, b); }
+
+LstmState Lstm::step_projected(const Var& Wx, const LstmState& previous) const {
+  const std::int64_t d_s = U.shape()[1];
+  check_state("LSTM", Wx, previous.h, 4, d_s);
+  const Var Uh = affine("LSTM", previous.h, U, b_u);  // (B, 4 d_s)
+  const Var c_t = pointwise(
+      "memory",
+      [](auto wi, auto ui, auto wf, auto uf, auto wg, auto ug, auto c) {
+        return sigmoid(wf + uf) * c + sigmoid(wi + ui) * tanh(wg + ug);
+      },
+      gate(Wx, 0, d_s), gate(Uh, 0, d_s), gate(Wx, 1, d_s), gate(Uh, 1, d_s), gate(Wx, 2, d_s), gate(Uh, 2, d_s),
+      previous.c);
+  const Var h_t = pointwise(
+      "output", [](auto wo, auto uo, auto c) { return sigmoid(wo + uo) * tanh(c); }, gate(Wx, 3, d_s), gate(Uh, 3, d_s),
+      c_t);
+  return {h_t, c_t};
+}
+
+void Lstm::visit(Visitor& v) {
+  v("W", W);
+  v("U", U);
+  v("b", b);
+  v("b_u", b_u);
+}
+
+}  // namespace gradus

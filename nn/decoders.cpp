@@ -1,0 +1,123 @@
+// The three decoders.
+#include "nn/decoders.h"
+
+namespace gradus {
+
+// ---- Bahdanau et al. 2014
+
+BahdanauDecoder::BahdanauDecoder(const DecoderSizes& n, const DecoderOptions& decoder_options, Generator& generator)
+    : options(decoder_options),
+      bridge(n.d_h / 2, n.d_s, generator, false),
+      score(options.score, n.d_s, n.d_h, n.d_attn, generator),
+      cell(options.cell, n.d_emb + n.d_h, n.d_s, options.layers, options.gru, generator),
+      readout(options.maxout ? n.d_s : n.d_s + n.d_emb + n.d_h, n.vocab, generator),
+      maxout(options.maxout ? Linear(n.d_s + n.d_emb + n.d_h, 2 * n.d_s, generator, false) : Linear()) {}
+
+Memory BahdanauDecoder::remember(const Var& H, const std::optional<Mask>& mask) const {
+  return {score.keys(H), H, mask};
+}
+
+// Appendix A.2.2: s_0 = tanh(W_s h_1(backward)).
+State BahdanauDecoder::start(const Var& h_first) const { return cell.initial(tanh(bridge(h_first))); }
+
+// Section 3.1: the query is the state BEFORE the step.
+Step BahdanauDecoder::step(const Var& y_emb, const State& s_prev, const Memory& memory) const {
+  auto [context, weights] = attend(score(s_prev, memory.keys), memory.values, memory.mask);  // (B, d_h), (B, T_enc)
+  State s_t = cell.step(concat({y_emb, context}, Axis{1}), s_prev);                          // (B, d_s)
+  return {s_t, context, weights};
+}
+
+Var BahdanauDecoder::features(const Step& step, const Var& y_emb, const State& s_prev) const {
+  const Var& s = options.readout_time == ReadoutTime::s_t ? step.s_t : s_prev;
+  return concat({s, y_emb, step.context}, Axis{1});
+}
+
+// Appendix A.2.2: t_i = max of each pair of U_o s + V_o y + C_o c, then W_o t; or W_o [s; y; c] + b_o.
+Var BahdanauDecoder::logits(const Var& features) const {
+  return readout(options.maxout ? maxout_pairs(maxout(features)) : features);
+}
+
+void BahdanauDecoder::visit(Visitor& v) {
+  v("bridge", bridge);
+  v("score", score);
+  v("cell", cell);
+  v("maxout", maxout);
+  v("readout", readout);
+}
+
+// ---- Luong et al. 2015
+
+LuongDecoder::LuongDecoder(const DecoderSizes& n, const DecoderOptions& decoder_options, Generator& generator)
+    : options(decoder_options),
+      bridge(n.d_h / 2, n.d_s, generator, false),
+      score(options.score, n.d_s, n.d_h, n.d_attn, generator),
+      cell(options.cell, options.input_feeding ? n.d_emb + n.d_s : n.d_emb, n.d_s, options.layers, options.gru,
+           generator),
+      W_c(xavier(n.d_s, n.d_h + n.d_s, generator)),
+      readout(n.d_s, n.vocab, generator) {}
+
+Memory LuongDecoder::remember(const Var& H, const std::optional<Mask>& mask) const { return {score.keys(H), H, mask}; }
+
+State LuongDecoder::start(const Var& h_first) const {
+  State s_0 = cell.initial(tanh(bridge(h_first)));
+  s_0.attentional = zeros(s_0.shape(), s_0.dtype());
+  return s_0;
+}
+
+// Section 3: the query is the state AFTER the step. Section 3.3: s~_{t-1} is fed to the step with its input.
+Step LuongDecoder::step(const Var& y_emb, const State& s_prev, const Memory& memory) const {
+  const Var input = options.input_feeding ? concat({y_emb, s_prev.attentional}, Axis{1}) : y_emb;
+  State s_t = cell.step(input, s_prev);                                                       // (B, d_s)
+  auto [context, weights] = attend(score(s_t, memory.keys), memory.values, memory.mask);      // (B, d_h), (B, T_enc)
+  Var attentional = tanh(affine("W_c [c; s]", concat({context, s_t}, Axis{1}), W_c, Var()));  // s~_t (B, d_s), eq. 5
+  s_t.attentional = attentional;
+  return {s_t, context, weights, attentional};
+}
+
+Var LuongDecoder::features(const Step& step, const Var&, const State&) const { return step.attentional; }
+
+Var LuongDecoder::logits(const Var& features) const { return readout(features); }
+
+void LuongDecoder::visit(Visitor& v) {
+  v("bridge", bridge);
+  v("score", score);
+  v("cell", cell);
+  v("W_c", W_c);
+  v("readout", readout);
+}
+
+// ---- without attention
+
+PlainDecoder::PlainDecoder(const DecoderSizes& n, const DecoderOptions& decoder_options, Generator& generator)
+    : options(decoder_options),
+      bridge(n.d_h, n.d_s, generator, false),
+      cell(options.cell, n.d_emb, n.d_s, options.layers, options.gru, generator),
+      readout(n.d_s + n.d_emb, n.vocab, generator) {}
+
+Memory PlainDecoder::remember(const Var&, const std::optional<Mask>&) const { return {}; }
+
+State PlainDecoder::start(const Var& summary) const { return cell.initial(tanh(bridge(summary))); }
+
+Step PlainDecoder::step(const Var& y_emb, const State& s_prev, const Memory&) const {
+  return {cell.step(y_emb, s_prev), Var(), Var()};
+}
+
+Var PlainDecoder::features(const Step& step, const Var& y_emb, const State&) const {
+  return concat({step.s_t, y_emb}, Axis{1});
+}
+
+Var PlainDecoder::logits(const Var& features) const { return readout(features); }
+
+void PlainDecoder::visit(Visitor& v) {
+  v("bridge", bridge);
+  v("cell", cell);
+  v("readout", readout);
+}
+
+Var maxout_pairs(const Var& x) {
+  const int last = x.rank() - 1;
+  const Shape pairs = x.shape().with(Axis{last}, x.shape()[last] / 2).inserted(Axis{last + 1}, 2);
+  return max(reshape(x, pairs), Axis{last + 1});
+}
+
+}  // namespace gradus
