@@ -42,7 +42,8 @@ void add_linear_ticks(Axis& axis, const AxisWish& wish) {
 }
 
 void add_log_ticks(Axis& axis, const AxisWish& wish) {
-  const int first = static_cast<int>(std::floor(std::log10(axis.low))), last = static_cast<int>(std::ceil(std::log10(axis.high)));
+  const int first = static_cast<int>(std::floor(std::log10(axis.low))),
+            last = static_cast<int>(std::ceil(std::log10(axis.high)));
   const int every = std::max(1, (last - first) / std::max(1, wish.max_ticks - 1));
   const bool few = last - first <= 2;
   for (int power = first; power <= last; power += every) {
@@ -57,8 +58,8 @@ void add_log_ticks(Axis& axis, const AxisWish& wish) {
 }  // namespace
 
 double Axis::place(double value) const {
-  const double share = log ? (std::log(value) - std::log(low)) / (std::log(high) - std::log(low))
-                           : (value - low) / (high - low);
+  const double share =
+      log ? (std::log(value) - std::log(low)) / (std::log(high) - std::log(low)) : (value - low) / (high - low);
   return std::clamp(share, 0.0, 1.0);
 }
 
@@ -67,7 +68,8 @@ Axis make_axis(const std::vector<double>& values, const AxisWish& wish) {
   for (const double value : values) {
     if (!std::isfinite(value)) continue;
     if (wish.log && value <= 0) {
-      throw std::invalid_argument(fmt::format("plot: {} on a logarithmic axis; leave it out or use a linear one", value));
+      throw std::invalid_argument(
+          fmt::format("plot: {} on a logarithmic axis; leave it out or use a linear one", value));
     }
     finite.push_back(value);
   }
@@ -81,9 +83,13 @@ Axis make_axis(const std::vector<double>& values, const AxisWish& wish) {
   if ((wish.low && wish.high && *wish.low >= *wish.high) || (wish.log && axis.low <= 0)) {
     throw std::invalid_argument(fmt::format("plot: no axis from {} to {}", axis.low, axis.high));
   }
-  if (axis.low >= axis.high) {
-    // One value only: it stands in the middle, unless an end was asked for.
-    const double around = axis.low == 0 ? 1 : std::abs(axis.low) / 2;
+  // Beyond these, steps and differences leave the range of a double.
+  axis.low = std::clamp(axis.low, -3e307, 3e307);
+  axis.high = std::clamp(axis.high, -3e307, 3e307);
+  const double largest = std::max(std::abs(axis.low), std::abs(axis.high));
+  if (axis.high - axis.low <= std::max(largest * 1e-12, 1e-300)) {
+    // One value only, or as good as one: it stands in the middle, unless an end was asked for.
+    const double around = largest <= 1e-300 ? 1 : largest / 2;
     if (wish.log || wish.low) {
       axis.high = axis.low + around;
     } else if (wish.high) {

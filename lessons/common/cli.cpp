@@ -28,8 +28,7 @@ struct SharedOption {
   std::function<Complaint(Options&, const std::string&, Lang)> apply;
 };
 
-template <typename Integer>
-bool read_integer(std::string_view text, Integer& value) {
+template <typename Integer> bool read_integer(std::string_view text, Integer& value) {
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   return status == std::errc() && end == text.data() + text.size();
 }
@@ -42,14 +41,15 @@ bool read_seed(std::string_view text, std::uint64_t& seed) {
 std::string shown(std::string_view text) { return "'" + cut_to_width(printable(text), 40) + "'"; }
 
 Complaint not_a_count(const std::string& text, std::int64_t highest, Lang lang) {
-  return fmt::format(fmt::runtime(tr(lang, "needs a whole number from 1 to {}, not {}", "需要 1 到 {} 的整数，而不是 {}")),
-                     highest, shown(text));
+  return fmt::format(
+      fmt::runtime(tr(lang, "needs a whole number from 1 to {}, not {}", "需要 1 到 {} 的整数，而不是 {}")), highest,
+      shown(text));
 }
 
 Complaint not_a_seed(const std::string& text, Lang lang) {
-  return fmt::format(fmt::runtime(tr(lang, "needs a whole number from 0 to 2^63 - 1, not {}",
-                                     "需要 0 到 2^63 - 1 的整数，而不是 {}")),
-                     shown(text));
+  return fmt::format(
+      fmt::runtime(tr(lang, "needs a whole number from 0 to 2^63 - 1, not {}", "需要 0 到 2^63 - 1 的整数，而不是 {}")),
+      shown(text));
 }
 
 Complaint apply_seeds(Options& options, const std::string& text, Lang lang) {
@@ -114,14 +114,15 @@ const std::vector<SharedOption>& shared_options() {
       {"--out", "DIR", OptionSet::asking, "where results are written (out)", "结果写到哪里（默认 out）",
        [](Options& o, const std::string& text, Lang lang) -> Complaint {
          if (text.empty() || text.front() == '-') {
-           return fmt::format(fmt::runtime(tr(lang, "needs the name of a directory, not {}", "需要一个目录名，而不是 {}")),
-                              shown(text));
+           return fmt::format(
+               fmt::runtime(tr(lang, "needs the name of a directory, not {}", "需要一个目录名，而不是 {}")),
+               shown(text));
          }
          o.out = text;
          return "";
        }},
-      {"--plain", "", OptionSet::display, "no colour, no moving line, plain characters", "不用颜色和动态行，只用普通字符",
-       flag(&Options::plain)},
+      {"--plain", "", OptionSet::display, "no colour, no moving line, plain characters",
+       "不用颜色和动态行，只用普通字符", flag(&Options::plain)},
       {"--lang", "en|zh", OptionSet::display, "language of what is printed", "输出的语言",
        [](Options& o, const std::string& text, Lang lang) -> Complaint {
          if (text != "en" && text != "zh") {
@@ -261,14 +262,13 @@ ParsedCommand parse_command(const CommandSpec& spec, const std::vector<std::stri
     if (accepts(spec, option)) shared.emplace_back(declare(option.name, option.value.empty()), &option);
   }
   std::vector<std::pair<CLI::Option*, const ExtraOption*>> extras;
-  for (const ExtraOption& option : spec.extras) extras.emplace_back(declare(option.name, option.value.empty()), &option);
+  for (const ExtraOption& option : spec.extras)
+    extras.emplace_back(declare(option.name, option.value.empty()), &option);
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
-  } catch (const CLI::ParseError& error) {
-    return misuse(spec, lang, parse_error(spec, error.what(), lang));
-  }
+  } catch (const CLI::ParseError& error) { return misuse(spec, lang, parse_error(spec, error.what(), lang)); }
 
   ParsedCommand parsed;
   parsed.options = spec.defaults;
@@ -283,7 +283,8 @@ ParsedCommand parse_command(const CommandSpec& spec, const std::vector<std::stri
     const bool in_tail = spec.stop_at_word && !parsed.words.empty();
     if (rest == "--" && !only_words && !in_tail) {
       only_words = true;
-    } else if (rest.size() > 1 && rest.front() == '-' && !only_words && !in_tail && !(rest[1] >= '0' && rest[1] <= '9')) {
+    } else if (rest.size() > 1 && rest.front() == '-' && !only_words && !in_tail &&
+               !(rest[1] >= '0' && rest[1] <= '9')) {
       return misuse(spec, lang, unknown_option(spec, rest, lang));
     } else {
       parsed.words.push_back(rest);
@@ -311,8 +312,9 @@ ParsedCommand parse_command(const CommandSpec& spec, const std::vector<std::stri
   }
   const bool open_ended = !spec.words.empty() && spec.words.back().many;
   if (!open_ended && parsed.words.size() > spec.words.size()) {
-    return misuse(spec, lang, fmt::format(fmt::runtime(tr(lang, "{} is one word too many", "多出了 {}")),
-                                          shown(parsed.words[spec.words.size()])));
+    return misuse(spec, lang,
+                  fmt::format(fmt::runtime(tr(lang, "{} is one word too many", "多出了 {}")),
+                              shown(parsed.words[spec.words.size()])));
   }
   return parsed;
 }

@@ -59,9 +59,7 @@ std::string first_line(const fs::path& file) {
   try {
     const std::string text = read_file(file);
     return text.substr(0, text.find_first_of("\r\n"));
-  } catch (const std::runtime_error&) {
-    return "";
-  }
+  } catch (const std::runtime_error&) { return ""; }
 }
 
 bool is_commit(std::string_view text) {
@@ -81,9 +79,7 @@ std::string head_commit(const fs::path& git_directory) {
   std::string packed;
   try {
     packed = read_file(common / "packed-refs");
-  } catch (const std::runtime_error&) {
-    return "unknown";
-  }
+  } catch (const std::runtime_error&) { return "unknown"; }
   std::string_view rest = packed;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));

@@ -36,7 +36,8 @@ CommandSpec command_spec(const Lesson& lesson, const std::string& program) {
   spec.about_zh = fmt::format("第 {} 课：{}。", lesson_number(lesson), lesson.title_zh);
   spec.options = OptionSet::training;
   if (lesson.ask) {
-    spec.extras.push_back({"--try", "INPUT", "ask the trained model instead of training it", "不训练，而是询问已训练的模型"});
+    spec.extras.push_back(
+        {"--try", "INPUT", "ask the trained model instead of training it", "不训练，而是询问已训练的模型"});
   }
   return spec;
 }
@@ -44,9 +45,8 @@ CommandSpec command_spec(const Lesson& lesson, const std::string& program) {
 std::string first_line(const Lesson& lesson, const Options& options) {
   const std::string title = fmt::format(fmt::runtime(tr(options.lang, "Lesson {}: {}", "第 {} 课：{}")),
                                         lesson_number(lesson), tr(options.lang, lesson.title_en, lesson.title_zh));
-  const std::string settings =
-      fmt::format(fmt::runtime(tr(options.lang, "seed {}, threads {}", "种子 {}，线程 {}")), options.seed,
-                  thread_count(options));
+  const std::string settings = fmt::format(fmt::runtime(tr(options.lang, "seed {}, threads {}", "种子 {}，线程 {}")),
+                                           options.seed, thread_count(options));
   const Terminal terminal = find_terminal(options);
   const bool one_line = display_width(title) + display_width(settings) + 3 <= std::min(terminal.width, 80);
   return paint(terminal, Colour::bold, title) + (one_line ? "   " : "\n") + settings + "\n";
@@ -77,8 +77,9 @@ int run_seeds(const Lesson& lesson, const Options& options) {
     if (std::filesystem::exists(file, ignored)) runs.push_back(parse_json(read_file(file)));
   }
   if (runs.empty()) return worst;
-  const std::string heading = fmt::format(
-      fmt::runtime(tr(options.lang, "{} of {} runs finished\n", "{} / {} 次训练已完成\n")), runs.size(), options.seeds.size());
+  const std::string heading =
+      fmt::format(fmt::runtime(tr(options.lang, "{} of {} runs finished\n", "{} / {} 次训练已完成\n")), runs.size(),
+                  options.seeds.size());
   say(heading + seeds_table(runs, find_terminal(options), options.lang));
   write_file(output_directory(options, lesson.id) / "metrics.json", to_text(combine_runs(runs)) + "\n");
   return worst;

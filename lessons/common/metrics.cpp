@@ -141,8 +141,8 @@ std::string Metrics::target_table(const Terminal& terminal, Lang lang) const {
               {Align::left, Align::left, Align::right, Align::left});
   for (const Target& target : targets_) {
     const bool is_bound = target.want.starts_with(">=") || target.want.starts_with("<=");
-    const std::string got = is_bound ? format_got(target.got)
-                                     : std::string(target.met ? tr(lang, "yes", "是") : tr(lang, "no", "否"));
+    const std::string got =
+        is_bound ? format_got(target.got) : std::string(target.met ? tr(lang, "yes", "是") : tr(lang, "no", "否"));
     table.add_row({target.name, target.want, got, met_word(terminal, lang, target.met)});
   }
   return table.text(terminal);
@@ -151,10 +151,8 @@ std::string Metrics::target_table(const Terminal& terminal, Lang lang) const {
 Json Metrics::to_json() const {
   Json targets = Json::array();
   for (const Target& target : targets_) {
-    targets.push_back(Json::object({{"name", target.name},
-                                    {"want", target.want},
-                                    {"got", number_or_null(target.got)},
-                                    {"met", target.met}}));
+    targets.push_back(Json::object(
+        {{"name", target.name}, {"want", target.want}, {"got", number_or_null(target.got)}, {"met", target.met}}));
   }
   // The program stands inside the checkout it was built from; if not, perhaps the user does.
   std::string revision = git_revision(executable_path().parent_path());
@@ -162,7 +160,9 @@ Json Metrics::to_json() const {
   Json json = Json::object({
       {"lesson", lesson_id_},
       {"seed", options_.seed},
-      {"mode", options_.quick ? "quick" : options_.full ? "full" : "default"},
+      {"mode", options_.quick  ? "quick"
+               : options_.full ? "full"
+                               : "default"},
       {"sizes", Json::object(sizes_)},
       {"steps", steps_},
       {"seconds", seconds()},

@@ -40,7 +40,8 @@ class Metrics {
   void steps(std::int64_t count);
   // Any other number, text or list, under a name of its own; a second call replaces the first.
   void set(std::string_view name, Json value);
-  // The points of a curve; x and y of equal length (std::invalid_argument otherwise). A y that is not finite becomes null.
+  // The points of a curve; x and y of equal length (std::invalid_argument otherwise). A y that is not finite becomes
+  // null.
   void curve(std::string_view name, const std::vector<double>& x, const std::vector<double>& y);
 
   // Targets. A `got` that is not finite is never met.

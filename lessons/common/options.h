@@ -53,27 +53,27 @@ enum class OptionSet {
 
 // A word that a command takes, such as LESSON.
 struct WordSpec {
-  std::string name;                  // as shown in the usage line, upper case
-  std::string help_en, help_zh;      // one sentence
+  std::string name;              // as shown in the usage line, upper case
+  std::string help_en, help_zh;  // one sentence
   bool required = true;
-  bool many = false;                 // takes all remaining words; only for the last one
+  bool many = false;  // takes all remaining words; only for the last one
 };
 
 // An option that belongs to one command only.
 struct ExtraOption {
-  std::string name;                  // with its dashes: "--file"
-  std::string value;                 // name of its value in the help, upper case; empty: a flag
+  std::string name;   // with its dashes: "--file"
+  std::string value;  // name of its value in the help, upper case; empty: a flag
   std::string help_en, help_zh;
 };
 
 // A command line to parse: what the usage text says and what is accepted.
 struct CommandSpec {
-  std::string program;               // as typed: "./gradus run"
-  std::string about_en, about_zh;    // one or two sentences
+  std::string program;             // as typed: "./gradus run"
+  std::string about_en, about_zh;  // one or two sentences
   OptionSet options = OptionSet::display;
   std::vector<WordSpec> words;
   std::vector<ExtraOption> extras;
-  bool stop_at_word = false;         // the first word and all that follow come back unparsed in `words`
+  bool stop_at_word = false;                 // the first word and all that follow come back unparsed in `words`
   Options defaults = environment_options();  // what holds where nothing is said
 };
 
@@ -81,8 +81,8 @@ struct ParsedCommand {
   Options options;
   std::vector<std::string> words;
   std::map<std::string, std::string> extras;  // name with dashes -> value ("" for a flag), only those given
-  std::optional<int> exit_code;  // set: print `text` and leave with it (0: help was asked for, 2: misuse)
-  std::string text;              // the help, or one line that says what was wrong; ends in a newline
+  std::optional<int> exit_code;               // set: print `text` and leave with it (0: help was asked for, 2: misuse)
+  std::string text;                           // the help, or one line that says what was wrong; ends in a newline
 };
 
 // Parses the arguments after the program's name. Never throws for what a user typed, never prints.

@@ -26,27 +26,27 @@ struct ReferenceLine {
 struct LineChart {
   std::string title;
   std::string x_label, y_label;
-  std::vector<Series> series;               // at most 8, each with its own mark, dash and colour
+  std::vector<Series> series;  // at most 8, each with its own mark, dash and colour
   std::vector<ReferenceLine> lines = {};
   std::optional<double> y_min = {}, y_max = {};  // else from the data
-  bool percent = false;                     // y from 0 to 1 is labelled 0 % to 100 %
-  bool x_log = false;                       // logarithmic axes: values must be > 0
+  bool percent = false;                          // y from 0 to 1 is labelled 0 % to 100 %
+  bool x_log = false;                            // logarithmic axes: values must be > 0
   bool y_log = false;
-  int height = 16;                          // rows of the text picture's plotting area
-  Lang lang = Lang::en;                     // of the words that the picture adds by itself
+  int height = 16;       // rows of the text picture's plotting area
+  Lang lang = Lang::en;  // of the words that the picture adds by itself
 };
 
 // Rows go down, columns to the right: of an alignment, decoder steps down and encoder positions to the right.
 struct Heatmap {
   std::string title;
-  std::string row_label, column_label;      // what the rows and the columns are
-  std::vector<std::string> rows, columns;   // a label each, any language; empty: 0, 1, 2, ...
-  std::vector<double> values;               // row after row; rows * columns of them
-  std::vector<bool> masked = {};            // as long as values, or empty; true: hatched, its value is not looked at
+  std::string row_label, column_label;        // what the rows and the columns are
+  std::vector<std::string> rows, columns;     // a label each, any language; empty: 0, 1, 2, ...
+  std::vector<double> values;                 // row after row; rows * columns of them
+  std::vector<bool> masked = {};              // as long as values, or empty; true: hatched, its value is not looked at
   std::optional<double> low = {}, high = {};  // what the lightest and the darkest shade stand for, else from the data
-  int digits = 2;                           // digits after the point where numbers are shown
+  int digits = 2;                             // digits after the point where numbers are shown
   std::size_t row_count = 0, column_count = 0;  // needed only where `rows` or `columns` is empty
-  Lang lang = Lang::en;                     // of the words that the picture adds by itself
+  Lang lang = Lang::en;                         // of the words that the picture adds by itself
 };
 
 // The picture as lines of at most min(terminal.width, 80) columns, newline at the end. A matrix is drawn with its

@@ -25,8 +25,7 @@ std::string csv_field(const std::string& text) {
 
 std::string csv_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 
-template <typename Picture>
-void save(const Picture& picture, const std::filesystem::path& file) {
+template <typename Picture> void save(const Picture& picture, const std::filesystem::path& file) {
   std::filesystem::path numbers = file;
   numbers.replace_extension(".csv");
   if (file.extension() != ".svg") {
@@ -45,13 +44,13 @@ double Range::share(double value) const {
 
 void check(const LineChart& chart) {
   if (chart.series.size() > most_series) {
-    throw std::invalid_argument(
-        fmt::format("plot: {} curves; at most {} can be told apart, draw two charts", chart.series.size(), most_series));
+    throw std::invalid_argument(fmt::format("plot: {} curves; at most {} can be told apart, draw two charts",
+                                            chart.series.size(), most_series));
   }
   for (const Series& series : chart.series) {
     if (series.x.size() != series.y.size()) {
-      throw std::invalid_argument(fmt::format("plot: curve \"{}\" has {} x and {} y; give one y for each x", series.name,
-                                              series.x.size(), series.y.size()));
+      throw std::invalid_argument(fmt::format("plot: curve \"{}\" has {} x and {} y; give one y for each x",
+                                              series.name, series.x.size(), series.y.size()));
     }
   }
 }
@@ -64,8 +63,8 @@ MapSize check(const Heatmap& map) {
         fmt::format("plot: {} values for {} rows and {} columns", map.values.size(), size.rows, size.columns));
   }
   if (!map.masked.empty() && map.masked.size() != map.values.size()) {
-    throw std::invalid_argument(
-        fmt::format("plot: a mask of {} for {} values; give one for each, or none", map.masked.size(), map.values.size()));
+    throw std::invalid_argument(fmt::format("plot: a mask of {} for {} values; give one for each, or none",
+                                            map.masked.size(), map.values.size()));
   }
   return size;
 }

@@ -21,18 +21,28 @@ constexpr std::string_view faint = "#d9d9d9";
 // Colours that stay apart under the common kinds of colour blindness (Okabe and Ito 2008), dark ones first.
 constexpr std::array<std::string_view, most_series> colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                                "#000000", "#56b4e9", "#e69f00", "#7f7f7f"};
-constexpr std::array<std::string_view, most_series> dashes = {"", "7 4", "2 3", "10 3 2 3", "4 2", "12 4", "1 2", "6 2 1 2 1 2"};
+constexpr std::array<std::string_view, most_series> dashes = {"",    "7 4",  "2 3", "10 3 2 3",
+                                                              "4 2", "12 4", "1 2", "6 2 1 2 1 2"};
 
 // Text for XML: no control characters, no markup.
 std::string xml(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -70,8 +80,8 @@ std::string text_at(double x, double y, std::string_view text, const TextStyle& 
 
 std::string line_at(double x1, double y1, double x2, double y2, std::string_view colour, double width,
                     std::string_view dash = "") {
-  std::string out = fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"{}\"", at(x1),
-                                at(y1), at(x2), at(y2), colour, width);
+  std::string out = fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"{}\"",
+                                at(x1), at(y1), at(x2), at(y2), colour, width);
   if (!dash.empty()) out += fmt::format(" stroke-dasharray=\"{}\"", dash);
   return out + "/>\n";
 }
@@ -81,10 +91,17 @@ std::string mark_at(double x, double y, std::size_t series) {
   constexpr double r = 4;
   std::string path;
   switch (series / 2) {
-    case 0: path = fmt::format("M{0} {1}a{2} {2} 0 1 0 {3} 0a{2} {2} 0 1 0 -{3} 0z", at(x - r), at(y), r, 2 * r); break;
-    case 1: path = fmt::format("M{} {}l{} {}h-{}z", at(x), at(y - r), r, 2 * r - 1, 2 * r); break;
-    case 2: path = fmt::format("M{} {}h{}v{}h-{}z", at(x - 3.5), at(y - 3.5), 7, 7, 7); break;
-    default: path = fmt::format("M{} {}l{} {}l-{} {}l-{} -{}z", at(x), at(y - 5), 4, 5, 4, 5, 4, 5);
+    case 0:
+      path = fmt::format("M{0} {1}a{2} {2} 0 1 0 {3} 0a{2} {2} 0 1 0 -{3} 0z", at(x - r), at(y), r, 2 * r);
+      break;
+    case 1:
+      path = fmt::format("M{} {}l{} {}h-{}z", at(x), at(y - r), r, 2 * r - 1, 2 * r);
+      break;
+    case 2:
+      path = fmt::format("M{} {}h{}v{}h-{}z", at(x - 3.5), at(y - 3.5), 7, 7, 7);
+      break;
+    default:
+      path = fmt::format("M{} {}l{} {}l-{} {}l-{} -{}z", at(x), at(y - 5), 4, 5, 4, 5, 4, 5);
   }
   return fmt::format("<path d=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", path,
                      series % 2 == 0 ? colours[series] : "#ffffff", colours[series]);
@@ -104,7 +121,7 @@ std::string describe(const LineChart& chart) {
     const std::size_t count = series.x.size();
     for (std::size_t i = 0; i < count; ++i) {
       if (count > 24 && i % ((count + 11) / 12) != 0 && i + 1 != count) continue;
-      out += fmt::format(" {} {}{}", format_number(series.x[i]),
+      out += fmt::format(" {} {}{}", std::isfinite(series.x[i]) ? format_number(series.x[i]) : "-",
                          std::isfinite(series.y[i]) ? y_text(chart, series.y[i]) : "-", i + 1 < count ? "," : ".");
     }
   }
@@ -114,7 +131,9 @@ std::string describe(const LineChart& chart) {
 
 // A shade from nearly white to dark blue; lightness falls evenly, so that it also works in grey.
 std::string map_colour(double share) {
-  const auto mix = [&](double light, double dark) { return static_cast<int>(std::lround(light + share * (dark - light))); };
+  const auto mix = [&](double light, double dark) {
+    return static_cast<int>(std::lround(light + share * (dark - light)));
+  };
   return fmt::format("#{:02x}{:02x}{:02x}", mix(247, 8), mix(251, 48), mix(255, 107));
 }
 
@@ -139,9 +158,10 @@ std::string hatched(double x, double y, double cell) {
     path += fmt::format("M{} {}L{} {}", at(x), at(y + cell - offset), at(x + cell - offset), at(y));
     if (offset > 0) path += fmt::format("M{} {}L{} {}", at(x + offset), at(y + cell), at(x + cell), at(y + offset));
   }
-  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#f4f4f4\"/><path d=\"{}\" "
-                     "stroke=\"#999999\" stroke-width=\"1\"/>\n",
-                     at(x), at(y), at(cell), at(cell), path);
+  return fmt::format(
+      "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#f4f4f4\"/><path d=\"{}\" "
+      "stroke=\"#999999\" stroke-width=\"1\"/>\n",
+      at(x), at(y), at(cell), at(cell), path);
 }
 
 }  // namespace
@@ -213,13 +233,14 @@ std::string draw_svg(const LineChart& chart) {
       pen_down = true;
     }
     if (path.empty()) continue;
-    out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-linejoin=\"round\"{}/>\n", path,
-                       colours[s], dashes[s].empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", dashes[s]));
+    out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-linejoin=\"round\"{}/>\n",
+                       path, colours[s], dashes[s].empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", dashes[s]));
     // Marks on about a dozen points, shifted from curve to curve, so that they do not cover each other.
     const std::size_t every = std::max<std::size_t>(1, series.x.size() / 12);
     const std::size_t shift = every > 1 ? s * every / most_series : 0;
     for (std::size_t i = shift; i < series.x.size(); i += every) {
-      if (std::isfinite(series.x[i]) && std::isfinite(series.y[i])) out += mark_at(x_of(series.x[i]), y_of(series.y[i]), s);
+      if (std::isfinite(series.x[i]) && std::isfinite(series.y[i]))
+        out += mark_at(x_of(series.x[i]), y_of(series.y[i]), s);
     }
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -235,10 +256,12 @@ std::string draw_svg(const LineChart& chart) {
 std::string draw_svg(const Heatmap& map) {
   const MapSize size = check(map);
   const Range range = value_range(map);
-  const double cell = std::clamp(640.0 / static_cast<double>(std::max<std::size_t>({size.columns, size.rows, 1})), 6.0, 44.0);
+  const double cell =
+      std::clamp(640.0 / static_cast<double>(std::max<std::size_t>({size.columns, size.rows, 1})), 6.0, 44.0);
   double row_labels = 0, column_labels = 0;
   for (std::size_t r = 0; r < size.rows; ++r) row_labels = std::max(row_labels, text_width(row_name(map, r)));
-  for (std::size_t c = 0; c < size.columns; ++c) column_labels = std::max(column_labels, text_width(column_name(map, c)));
+  for (std::size_t c = 0; c < size.columns; ++c)
+    column_labels = std::max(column_labels, text_width(column_name(map, c)));
   // Numbered axes leave out labels that would touch; words are turned upright instead.
   const bool turned = !map.columns.empty() && column_labels + 4 > cell;
   const std::size_t column_step = label_step((turned ? 15 : column_labels + 6) / cell, map.columns.empty());
@@ -276,8 +299,8 @@ std::string draw_svg(const Heatmap& map) {
   for (std::size_t r = 0; r < size.rows; r += row_step) {
     out += text_at(left - 8, top + cell * (static_cast<double>(r) + 0.5) + 4.5, row_name(map, r), {.anchor = "end"});
   }
-  out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#999999\"/>\n", at(left), at(top),
-                     at(map_width), at(map_height), map_colour(0));
+  out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#999999\"/>\n", at(left),
+                     at(top), at(map_width), at(map_height), map_colour(0));
   for (std::size_t r = 0; r < size.rows; ++r) {
     for (std::size_t c = 0; c < size.columns; ++c) {
       const std::size_t i = r * size.columns + c;
@@ -306,11 +329,11 @@ std::string draw_svg(const Heatmap& map) {
   out += text_at(x, legend_y + 12, map_number(map, range.low));
   x += text_width(map_number(map, range.low)) + 6;
   for (int i = 0; i < swatches; ++i) {
-    out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"16\" fill=\"{}\"/>\n", at(x + 14 * i), at(legend_y),
-                       map_colour(static_cast<double>(i) / (swatches - 1)));
+    out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"16\" fill=\"{}\"/>\n", at(x + 14 * i),
+                       at(legend_y), map_colour(static_cast<double>(i) / (swatches - 1)));
   }
-  out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"16\" fill=\"none\" stroke=\"#999999\"/>\n", at(x), at(legend_y),
-                     14 * swatches);
+  out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"16\" fill=\"none\" stroke=\"#999999\"/>\n", at(x),
+                     at(legend_y), 14 * swatches);
   x += 14 * swatches + 6;
   out += text_at(x, legend_y + 12, map_number(map, range.high));
   if (masked_count > 0) {

@@ -26,8 +26,9 @@ struct Cell {
 
 using Grid = std::vector<std::vector<Cell>>;
 
-constexpr std::array<Colour, most_series> series_colours = {Colour::blue,  Colour::red,  Colour::green, Colour::magenta,
-                                                            Colour::yellow, Colour::cyan, Colour::none,  Colour::bold};
+constexpr std::array<Colour, most_series> series_colours = {Colour::blue,    Colour::red,    Colour::green,
+                                                            Colour::magenta, Colour::yellow, Colour::cyan,
+                                                            Colour::none,    Colour::bold};
 
 std::string mark(const Terminal& terminal, std::size_t series) {
   static constexpr std::array<const char*, most_series> drawn = {"●", "○", "▲", "△", "■", "□", "◆", "◇"};
@@ -202,7 +203,8 @@ std::string shade(double share, const Terminal& terminal) {
   static constexpr std::string_view ascii = " .:-=+*#%@";
   const int levels = terminal.unicode ? static_cast<int>(drawn.size()) : static_cast<int>(ascii.size());
   const int level = std::clamp(static_cast<int>(share * levels), 0, levels - 1);
-  return terminal.unicode ? drawn[static_cast<std::size_t>(level)] : std::string(1, ascii[static_cast<std::size_t>(level)]);
+  return terminal.unicode ? drawn[static_cast<std::size_t>(level)]
+                          : std::string(1, ascii[static_cast<std::size_t>(level)]);
 }
 
 std::string repeated(std::string_view text, int times) {
@@ -232,9 +234,7 @@ std::string column_header(const Heatmap& map, const MapSize& size, const MapLayo
       (map.columns.empty() && !layout.numbers)) {
     std::vector<std::pair<int, std::string>> labels;
     for (std::size_t c = 0; c < cells; ++c) {
-      if (c % 5 == 0) {
-        labels.emplace_back(static_cast<int>(c) * layout.cell, column_name(map, c * layout.block));
-      }
+      if (c % 5 == 0) { labels.emplace_back(static_cast<int>(c) * layout.cell, column_name(map, c * layout.block)); }
     }
     return margin + label_line(labels, static_cast<int>(cells) * layout.cell) + "\n";
   }
@@ -331,7 +331,8 @@ std::string draw_text(const LineChart& chart, const Terminal& terminal) {
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     legend.push_back(paint(terminal, series_colours[s], mark(terminal, s)) + " " + chart.series[s].name);
   }
-  for (const ReferenceLine& line : chart.lines) legend.push_back(repeated(reference_mark(terminal), 2) + " " + line.name);
+  for (const ReferenceLine& line : chart.lines)
+    legend.push_back(repeated(reference_mark(terminal), 2) + " " + line.name);
   if (several) legend.push_back("& " + std::string(tr(chart.lang, "several at one place", "多条重合")));
   return out + legend_lines(legend, width);
 }
@@ -341,10 +342,9 @@ std::string draw_text(const Heatmap& map, const Terminal& terminal) {
   const int width = std::min(terminal.width, widest_picture);
   std::string out = title_lines(map.title, width, terminal);
   const std::string directions =
-      terminal.unicode
-          ? fmt::format("{} ↓   {} →", map.row_label, map.column_label)
-          : fmt::format(fmt::runtime(tr(map.lang, "{} (down)   {} (right)", "{}（向下）   {}（向右）")), map.row_label,
-                        map.column_label);
+      terminal.unicode ? fmt::format("{} ↓   {} →", map.row_label, map.column_label)
+                       : fmt::format(fmt::runtime(tr(map.lang, "{} (down)   {} (right)", "{}（向下）   {}（向右）")),
+                                     map.row_label, map.column_label);
   if (!map.row_label.empty() || !map.column_label.empty()) out += wrap_to_width(directions, width) + "\n";
   if (map.values.empty()) return out + std::string(tr(map.lang, "(empty)", "（空）")) + "\n";
 

@@ -48,7 +48,7 @@ std::string format_progress(const ProgressRow& row, int width, Lang lang) {
     parts.push_back({3, fmt::format("{} {:5.1f} %", tr(lang, "accuracy", "正确率"), 100 * *row.point.accuracy)});
   }
   const double rate = row.steps_per_second;
-  parts.push_back({6, fmt::format("{:.{}f} {}", rate, rate < 10 ? 1 : 0, tr(lang, "steps/s", "步/秒"))});
+  if (rate > 0) parts.push_back({6, fmt::format("{:.{}f} {}", rate, rate < 10 ? 1 : 0, tr(lang, "steps/s", "步/秒"))});
   parts.push_back({5, format_duration(row.seconds)});
   if (row.seconds_left >= 0 && row.point.step < row.total_steps) {
     parts.push_back({4, fmt::format("{} {}", format_duration(row.seconds_left), tr(lang, "left", "剩余"))});
@@ -57,14 +57,13 @@ std::string format_progress(const ProgressRow& row, int width, Lang lang) {
     std::string line;
     for (const Part& part : parts) line += (line.empty() ? "" : "  ") + part.text;
     if (parts.size() == 1 || display_width(line) <= width) return cut_to_width(line, width);
-    parts.erase(std::max_element(parts.begin(), parts.end(),
-                                 [](const Part& a, const Part& b) { return a.rank < b.rank; }));
+    parts.erase(
+        std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.rank < b.rank; }));
   }
 }
 
 Progress::Progress(const Terminal& terminal, Lang lang, std::vector<std::string> names, std::int64_t total_steps,
-                   std::int64_t plain_every, std::function<double()> clock,
-                   std::function<void(std::string_view)> write)
+                   std::int64_t plain_every, std::function<double()> clock, std::function<void(std::string_view)> write)
     : terminal_(terminal),
       lang_(lang),
       plain_every_(plain_every > 0 ? plain_every : std::max<std::int64_t>(1, total_steps / 10)),
@@ -104,7 +103,7 @@ void Progress::report(std::size_t row_index, const ProgressPoint& point) {
   row.seconds = std::max(0.0, now - start_);
   const auto steps = static_cast<double>(point.step);
   row.steps_per_second = row.seconds > 0 ? steps / row.seconds : 0;
-  const double done = point.work_done ? *point.work_done
+  const double done = point.work_done       ? *point.work_done
                       : row.total_steps > 0 ? steps / static_cast<double>(row.total_steps)
                                             : 0;
   const bool known = row.seconds >= seconds_until_forecast && done > 0 && done <= 1;
@@ -117,7 +116,8 @@ void Progress::report(std::size_t row_index, const ProgressPoint& point) {
     last_draw_ = now;
     erase();
     draw();
-  } else if (last ? printed_[row_index] != point.step : point.step / plain_every_ > printed_[row_index] / plain_every_) {
+  } else if (last ? printed_[row_index] != point.step
+                  : point.step / plain_every_ > printed_[row_index] / plain_every_) {
     printed_[row_index] = point.step;
     write_(format_progress(row, terminal_.width, lang_) + "\n");
   }

@@ -16,20 +16,20 @@ namespace gradus {
 
 // What a training loop reports after a step.
 struct ProgressPoint {
-  std::int64_t step = 0;                   // steps done
+  std::int64_t step = 0;  // steps done
   double loss = 0;
-  std::optional<double> accuracy = {};     // 0 to 1
-  std::optional<double> work_done = {};    // share of the whole work, 0 to 1, where steps do not cost the same
+  std::optional<double> accuracy = {};   // 0 to 1
+  std::optional<double> work_done = {};  // share of the whole work, 0 to 1, where steps do not cost the same
 };
 
 // One model's row as it is shown.
 struct ProgressRow {
-  std::string name;                        // empty where only one model trains
+  std::string name;  // empty where only one model trains
   ProgressPoint point;
   std::int64_t total_steps = 0;
-  double seconds = 0;                      // since the start
+  double seconds = 0;  // since the start
   double steps_per_second = 0;
-  double seconds_left = 0;                 // negative: not known yet
+  double seconds_left = 0;  // negative: not known yet
 };
 
 // "0:07", "12:34", "1:02:03"

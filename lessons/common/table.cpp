@@ -35,8 +35,8 @@ Table::Table(std::vector<std::string> headings, std::vector<Align> aligns)
 
 void Table::add_row(std::vector<std::string> cells) {
   if (cells.size() != headings_.size()) {
-    throw std::invalid_argument(
-        fmt::format("table: a row with {} cells for {} columns; give one cell a column", cells.size(), headings_.size()));
+    throw std::invalid_argument(fmt::format("table: a row with {} cells for {} columns; give one cell a column",
+                                            cells.size(), headings_.size()));
   }
   rows_.push_back(std::move(cells));
 }
@@ -51,7 +51,8 @@ std::string Table::text(const Terminal& terminal) const {
       for (const std::string& line : split_lines(row[c])) widths[c] = std::max(widths[c], display_width(line));
     }
   }
-  // Too wide: take from the widest left column (its text is wrapped), and from any column when the left ones are narrow.
+  // Too wide: take from the widest left column (its text is wrapped), and from any column when the left ones are
+  // narrow.
   int total = gap * static_cast<int>(columns - 1);
   for (const int width : widths) total += width;
   const int room = std::min(terminal.width, 80);

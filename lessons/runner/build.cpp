@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,22 @@ void complain(std::string_view text) {
   std::fflush(stderr);
 }
 
+// Holds a file's lock for as long as it lives. Where there is no lock to be had, building goes on without.
+class BuildLock {
+ public:
+  explicit BuildLock(const fs::path& file) : descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (descriptor_ >= 0) ::flock(descriptor_, LOCK_EX);
+  }
+  ~BuildLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  BuildLock(const BuildLock&) = delete;
+  BuildLock& operator=(const BuildLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
@@ -35,8 +52,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
 
 int wait_for(pid_t child) {
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -53,8 +69,7 @@ struct Outcome {
 };
 
 // Runs a command with its output kept; `watch` sees all of it so far whenever more has come.
-template <typename Watch>
-Outcome run_captured(const std::vector<std::string>& words, Watch watch) {
+template <typename Watch> Outcome run_captured(const std::vector<std::string>& words, Watch watch) {
   int ends[2];
   if (::pipe(ends) != 0) return {could_not_start, std::strerror(errno)};
   std::vector<char*> pointers = pointers_to(words);
@@ -103,6 +118,8 @@ int build_lesson(const fs::path& build, const std::string& lesson_id, const Term
                          build.string()));
     return 1;
   }
+  // The script ./gradus takes the same lock: two terminals must not build at once.
+  const BuildLock lock(build / "gradus_lock");
   const std::string target = fmt::format("lessons/{0}/{0}", lesson_id);
   const std::vector<std::string> command = {"ninja", "-C", build.string(), target};
   bool line_on_screen = false;

@@ -9,8 +9,8 @@
 
 namespace gradus {
 
-// Brings the lesson's program up to date through ninja. Quiet when there is nothing to do, one moving line on a terminal,
-// and the compiler's own words when it fails. Returns an exit code: 0, 1 (not built), 130 (interrupted).
+// Brings the lesson's program up to date through ninja. Quiet when there is nothing to do, one moving line on a
+// terminal, and the compiler's own words when it fails. Returns an exit code: 0, 1 (not built), 130 (interrupted).
 int build_lesson(const std::filesystem::path& build, const std::string& lesson_id, const Terminal& terminal, Lang lang);
 
 // Where build_lesson puts it.

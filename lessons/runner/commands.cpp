@@ -24,8 +24,8 @@ std::string shown(std::string_view word) { return "'" + cut_to_width(printable(w
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
-      {"run", "LESSON", "train a lesson and show what it learned (all: every lesson)", "训练一课并展示结果（all：全部课程）",
-       run_command},
+      {"run", "LESSON", "train a lesson and show what it learned (all: every lesson)",
+       "训练一课并展示结果（all：全部课程）", run_command},
       {"try", "LESSON INPUT", "ask the model that a lesson has trained", "询问某一课训练好的模型", try_command},
       {"list", "", "the lessons", "课程列表", list_command},
       {"help", "[COMMAND]", "this text, or that of a command", "显示本说明或某个命令的说明", help_command},
@@ -88,11 +88,12 @@ const CourseLesson* find_lesson(const Course& course, std::string_view word, Lan
     what = fmt::format(fmt::runtime(tr(lang, "{} may be {}; write more of the name", "{} 可能是 {}；请多写几个字母")),
                        shown(word), joined(found.ids));
   } else if (!found.near.empty()) {
-    what = fmt::format(fmt::runtime(tr(lang, "no lesson {}; did you mean {}?", "没有课程 {}；是不是 {}？")), shown(word),
-                       joined(found.near));
+    what = fmt::format(fmt::runtime(tr(lang, "no lesson {}; did you mean {}?", "没有课程 {}；是不是 {}？")),
+                       shown(word), joined(found.near));
   } else {
-    what = fmt::format(fmt::runtime(tr(lang, "no lesson {}; ./gradus list shows them all", "没有课程 {}；./gradus list 列出全部课程")),
-                       shown(word));
+    what = fmt::format(
+        fmt::runtime(tr(lang, "no lesson {}; ./gradus list shows them all", "没有课程 {}；./gradus list 列出全部课程")),
+        shown(word));
   }
   misuse("./gradus", what, lang);
   return nullptr;

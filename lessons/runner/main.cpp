@@ -28,12 +28,15 @@ int unknown_command(const Course& course, const std::string& word, Lang lang) {
   const std::vector<std::string> near = near_names(word, names);
   std::string what;
   if (!near.empty()) {
-    what = fmt::format(fmt::runtime(tr(lang, "no command {}; did you mean {}?", "没有命令 {}；是不是 {}？")), shown, near[0]);
+    what = fmt::format(fmt::runtime(tr(lang, "no command {}; did you mean {}?", "没有命令 {}；是不是 {}？")), shown,
+                       near[0]);
   } else if (resolve_lesson(ids, word).ids.size() == 1) {
-    what = fmt::format(fmt::runtime(tr(lang, "{} is a lesson; to train it: ./gradus run {}", "{} 是一课；训练它：./gradus run {}")),
-                       shown, printable(word));
+    what = fmt::format(
+        fmt::runtime(tr(lang, "{} is a lesson; to train it: ./gradus run {}", "{} 是一课；训练它：./gradus run {}")),
+        shown, printable(word));
   } else {
-    what = fmt::format(fmt::runtime(tr(lang, "no command {}; ./gradus help shows them all", "没有命令 {}；./gradus help 列出全部命令")),
+    what = fmt::format(fmt::runtime(tr(lang, "no command {}; ./gradus help shows them all",
+                                       "没有命令 {}；./gradus help 列出全部命令")),
                        shown);
   }
   return misuse("./gradus", what, lang);
@@ -77,7 +80,8 @@ int runner_main(const std::vector<std::string>& arguments) {
     if (command.name != parsed.words[0]) continue;
     if (command.run != nullptr) return command.run(course, rest);
     return misuse("gradus-runner",
-                  fmt::format(fmt::runtime(tr(lang, "{0} is done by the script: {1}/gradus {0}", "{0} 由脚本完成：{1}/gradus {0}")),
+                  fmt::format(fmt::runtime(tr(lang, "{0} is done by the script: {1}/gradus {0}",
+                                              "{0} 由脚本完成：{1}/gradus {0}")),
                               command.name, course.root.string()),
                   lang);
   }

@@ -35,8 +35,9 @@ int run_all(const Course& course, const Options& options) {
     if (code == 0) code = run_and_wait(lesson_program(course.build, lesson.id), to_arguments(options), options.lang);
     say("\n");
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const std::string result = code == 0 ? std::string(tr(options.lang, "done", "完成"))
-                                         : fmt::format(fmt::runtime(tr(options.lang, "exit code {}", "退出码 {}")), code);
+    const std::string result = code == 0
+                                   ? std::string(tr(options.lang, "done", "完成"))
+                                   : fmt::format(fmt::runtime(tr(options.lang, "exit code {}", "退出码 {}")), code);
     table.add_row({lesson.id, fmt::format("{:.1f}", seconds), result});
     if (code != 0) worst = code == 130 || code == 141 ? code : 1;
     if (interrupted() || code == 130 || code == 141) break;
@@ -69,12 +70,13 @@ int run_command(const Course& course, const std::vector<std::string>& arguments)
 int try_command(const Course& course, const std::vector<std::string>& arguments) {
   const CommandSpec spec = {
       .program = "./gradus try",
-      .about_en = "Asks the model that ./gradus run has trained. Several words of input count as one, with spaces between.",
+      .about_en =
+          "Asks the model that ./gradus run has trained. Several words of input count as one, with spaces between.",
       .about_zh = "询问 ./gradus run 训练好的模型。多个输入词用空格连成一个。",
       .options = OptionSet::asking,
       .words = {{"LESSON", std::string(lesson_help_en), std::string(lesson_help_zh), true, false},
-                {"INPUT", "what the model gets; its lesson says what it understands", "给模型的输入；该课的说明里有格式", true,
-                 true}},
+                {"INPUT", "what the model gets; its lesson says what it understands",
+                 "给模型的输入；该课的说明里有格式", true, true}},
       .extras = {},
       .stop_at_word = false,
       .defaults = course.defaults};

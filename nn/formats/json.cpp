@@ -174,12 +174,12 @@ class Builder {
   throw std::invalid_argument(fmt::format("json: line {}, byte {}: {}", line, offset, why));
 }
 
-void append_string(std::string& out, std::string_view text) {
+void append_string(std::string& out, const std::string& whole) {
   out += '"';
-  while (!text.empty()) {
+  for (std::string_view text = whole; !text.empty();) {
     const std::size_t length = utf8_character(text);
     if (length == 0) {
-      throw std::invalid_argument(fmt::format("json: a string to write is not UTF-8: \"{}\"", for_message(text, 40)));
+      throw std::invalid_argument(fmt::format("json: a string to write is not UTF-8: \"{}\"", for_message(whole, 40)));
     }
     const auto byte = static_cast<unsigned char>(text.front());
     if (byte == '"' || byte == '\\') {
@@ -243,8 +243,8 @@ void append(std::string& out, const Json& json, int indent, int level) {
     append_string(out, json.as_string());
   } else if (json.is_array()) {
     const Json::Array& elements = json.as_array();
-    const bool plain = std::none_of(elements.begin(), elements.end(),
-                                    [](const Json& e) { return e.is_array() || e.is_object(); });
+    const bool plain =
+        std::none_of(elements.begin(), elements.end(), [](const Json& e) { return e.is_array() || e.is_object(); });
     append_list(out, elements, "[]", indent == 0 || plain, indent, level,
                 [&](const Json& e) { append(out, e, indent, level + 1); });
   } else {
@@ -328,16 +328,13 @@ bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
 
 Json parse_json(std::string_view text, std::size_t max_depth) {
   // The reader takes a byte 0 for the end of the text and skips a byte order mark; neither belongs into JSON.
-  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
-    refuse_text(text, zero, "a byte 0");
-  }
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) { refuse_text(text, zero, "a byte 0"); }
   if (text.substr(0, 3) == "\xEF\xBB\xBF") refuse_text(text, 0, "a byte order mark");
   std::size_t bytes_read = 0;
   Builder builder(max_depth, &bytes_read);
   std::size_t ignored = 0;
-  const bool whole =
-      nlohmann::json::sax_parse(CountingIterator(text.data(), &bytes_read),
-                                CountingIterator(text.data() + text.size(), &ignored), &builder);
+  const bool whole = nlohmann::json::sax_parse(CountingIterator(text.data(), &bytes_read),
+                                               CountingIterator(text.data() + text.size(), &ignored), &builder);
   if (!whole) refuse_text(text, builder.error_offset, builder.error);
   return std::move(builder.result);
 }

@@ -13,8 +13,8 @@
 
 namespace gradus {
 
-// A JSON value. Objects keep the order of their members; integers and other numbers are different kinds, so that 2^53 + 1
-// and an offset in a file survive.
+// A JSON value. Objects keep the order of their members; integers and other numbers are different kinds, so that 2^53 +
+// 1 and an offset in a file survive.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -25,8 +25,7 @@ class Json {
   Json(std::same_as<bool> auto value) : value_(value) {}
   // Throws std::invalid_argument for an unsigned value above 2^63 - 1.
   template <std::integral T>
-    requires(!std::same_as<T, bool> && !std::same_as<T, char>)
-  Json(T value) : value_(checked_integer(value)) {}
+  requires(!std::same_as<T, bool> && !std::same_as<T, char>) Json(T value) : value_(checked_integer(value)) {}
   Json(std::floating_point auto value) : value_(static_cast<double>(value)) {}
   Json(const char* text) : value_(std::string(text)) {}
   Json(std::string_view text) : value_(std::string(text)) {}
@@ -70,8 +69,7 @@ class Json {
   friend bool operator==(const Json& a, const Json& b);
 
  private:
-  template <std::integral T>
-  static std::int64_t checked_integer(T value) {
+  template <std::integral T> static std::int64_t checked_integer(T value) {
     if (!std::in_range<std::int64_t>(value)) throw std::invalid_argument("json: an integer above 2^63 - 1");
     return static_cast<std::int64_t>(value);
   }
@@ -80,8 +78,8 @@ class Json {
 };
 
 // The value that the text holds, and nothing besides it. Refused, with line and byte offset in a std::invalid_argument:
-// anything that RFC 8259 does not allow, a byte order mark, a byte 0, text that is not UTF-8, two members with one name,
-// more than max_depth nested arrays and objects, an integer outside of int64, a number outside of double.
+// anything that RFC 8259 does not allow, a byte order mark, a byte 0, text that is not UTF-8, two members with one
+// name, more than max_depth nested arrays and objects, an integer outside of int64, a number outside of double.
 Json parse_json(std::string_view text, std::size_t max_depth = 64);
 
 // JSON text, without a newline at the end. Every double reads back as the same double (and as a double: "1.0").
