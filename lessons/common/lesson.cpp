@@ -49,7 +49,8 @@ std::string first_line(const Lesson& lesson, const Options& options) {
                                            options.seed, thread_count(options));
   const Terminal terminal = find_terminal(options);
   const bool one_line = display_width(title) + display_width(settings) + 3 <= std::min(terminal.width, 80);
-  return paint(terminal, Colour::bold, title) + (one_line ? "   " : "\n") + settings + "\n";
+  return paint(terminal, Colour::bold, wrap_to_width(title, terminal.width)) + (one_line ? "   " : "\n") + settings +
+         "\n";
 }
 
 int run_once(const Lesson& lesson, const Options& options) {

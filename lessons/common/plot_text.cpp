@@ -273,7 +273,7 @@ std::string draw_text(const LineChart& chart, const Terminal& terminal) {
   check(chart);
   const int width = std::min(terminal.width, widest_picture);
   const int rows = std::clamp(chart.height, 4, 60);
-  const Axis y_axis = y_axis_of(chart, std::clamp(rows / 3, 2, 6));
+  const Axis y_axis = y_axis_of(chart, std::clamp(rows * 2 / 5, 2, 6));
   int label_width = 0;
   for (const Tick& tick : y_axis.ticks) label_width = std::max(label_width, display_width(tick.text));
   const int columns = std::max(4, width - label_width - 2);

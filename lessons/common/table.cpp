@@ -10,7 +10,8 @@ namespace gradus {
 
 namespace {
 
-constexpr int gap = 2;  // columns between two columns of the table
+constexpr int gap = 2;        // columns between two columns of the table
+constexpr int narrowest = 8;  // of a column whose text is wrapped
 
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -41,6 +42,21 @@ void Table::add_row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
+// For terminals without room for columns: the first cell of a row, and below it the others after their headings.
+std::string Table::stacked(const Terminal& terminal, int room) const {
+  std::string out;
+  for (const auto& row : rows_) {
+    out += paint(terminal, Colour::bold, wrap_to_width(row[0], room)) + "\n";
+    for (std::size_t c = 1; c < row.size(); ++c) {
+      const std::string cell = headings_[c].empty() ? row[c] : headings_[c] + " " + row[c];
+      for (const std::string& line : split_lines(wrap_to_width(cell, room - gap))) {
+        if (!line.empty()) out += std::string(gap, ' ') + line + "\n";
+      }
+    }
+  }
+  return out;
+}
+
 std::string Table::text(const Terminal& terminal) const {
   const std::size_t columns = headings_.size();
   if (columns == 0) return "";
@@ -51,19 +67,22 @@ std::string Table::text(const Terminal& terminal) const {
       for (const std::string& line : split_lines(row[c])) widths[c] = std::max(widths[c], display_width(line));
     }
   }
+  const int room = std::min(terminal.width, 80);
+  int least = gap * static_cast<int>(columns - 1);
+  for (std::size_t c = 0; c < columns; ++c) {
+    least += aligns_[c] == Align::left ? std::min(widths[c], narrowest) : widths[c];
+  }
+  if (least > room) return stacked(terminal, room);
   // Too wide: take from the widest left column (its text is wrapped), and from any column when the left ones are
   // narrow.
   int total = gap * static_cast<int>(columns - 1);
   for (const int width : widths) total += width;
-  const int room = std::min(terminal.width, 80);
   while (total > room) {
     std::size_t widest = columns;
     for (std::size_t c = 0; c < columns; ++c) {
-      if (aligns_[c] == Align::left && widths[c] > 8 && (widest == columns || widths[c] > widths[widest])) widest = c;
-    }
-    if (widest == columns) {
-      widest = static_cast<std::size_t>(std::max_element(widths.begin(), widths.end()) - widths.begin());
-      if (widths[widest] <= 2) break;
+      if (aligns_[c] == Align::left && widths[c] > narrowest && (widest == columns || widths[c] > widths[widest])) {
+        widest = c;
+      }
     }
     --widths[widest];
     --total;

@@ -19,10 +19,12 @@ class Table {
   void add_row(std::vector<std::string> cells);
 
   // Lines of at most min(terminal.width, 80) columns: the widest left column is wrapped where there is not room for
-  // all. Newline at the end.
+  // all; where even that is not enough, the cells of a row stand below each other. Newline at the end.
   std::string text(const Terminal& terminal) const;
 
  private:
+  std::string stacked(const Terminal& terminal, int room) const;
+
   std::vector<std::string> headings_;
   std::vector<Align> aligns_;
   std::vector<std::vector<std::string>> rows_;

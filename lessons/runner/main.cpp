@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <stdexcept>
 #include <system_error>
 
 #include "lessons/common/interrupt.h"
@@ -95,7 +96,10 @@ int runner_main(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   gradus::prepare_process();
   try {
-    return gradus::runner_main(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+    const int code = gradus::runner_main(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+    if (code == 0 && !gradus::flush_stdout())
+      throw std::runtime_error("the output could not be written; is the disk full?");
+    return code;
   } catch (const std::exception& error) {
     gradus::misuse("./gradus", error.what(), gradus::environment_lang());
     return 1;

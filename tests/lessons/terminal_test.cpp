@@ -128,6 +128,17 @@ TEST_SUITE("terminal") {
           "longer than\n"
           "the terminal\n"
           "is wide\n");
+    CHECK(table.text({.width = 13}) ==
+          "accuracy\n"
+          "  got 0.99\n"
+          "正确率\n"
+          "  got 1\n"
+          "a name that\n"
+          "is longer\n"
+          "than the\n"
+          "terminal is\n"
+          "wide\n"
+          "  got 0.5\n");
     CHECK_THROWS_AS(table.add_row({"one"}), std::invalid_argument);
   }
 }

@@ -1,0 +1,124 @@
+#!/bin/sh
+# The course runner from outside: sh runner.sh GRADUS_RUNNER. A scratch course stands in for the real one; its "compiler"
+# is cp and its lessons are shell scripts, so that nothing is compiled. Speaks TAP.
+set -u
+runner=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+unset GRADUS_LANG LC_ALL LC_MESSAGES LANG NO_COLOR
+root=$scratch/course
+count=0
+
+# check NAME EXIT_CODE PART_OF_STDOUT PART_OF_STDERR ARGUMENTS...: an empty part: nothing may be printed there.
+check() {
+  name=$1 code=$2 out=$3 err=$4
+  shift 4
+  "$runner" --root "$root" --build "$root/build" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+  got=$?
+  count=$((count + 1))
+  result=ok
+  [ "$got" = "$code" ] || result='not ok'
+  contains "$scratch/out" "$out" || result='not ok'
+  contains "$scratch/err" "$err" || result='not ok'
+  ! grep -q "$(printf '\033')" "$scratch/out" "$scratch/err" || result='not ok'
+  report "$result" "$name" "exit code $got"
+}
+contains() {
+  if [ -z "$2" ]; then [ ! -s "$1" ]; else grep -qF -e "$2" "$1"; fi
+}
+report() {
+  echo "$1 $count - runner: $2"
+  [ "$1" = ok ] && return
+  echo "FAILED runner: $2: $3" >&2
+  cat "$scratch/out" "$scratch/err" >&2
+}
+# holds NAME COMMAND...: the command succeeds.
+holds() {
+  name=$1
+  shift
+  count=$((count + 1))
+  if "$@"; then report ok "$name" ''; else report 'not ok' "$name" "$*"; fi
+}
+
+lesson() {  # ID, and what its program does
+  mkdir -p "$root/lessons/$1"
+  echo '// a lesson' >"$root/lessons/$1/lesson.cpp"
+  printf '#!/bin/sh\n%s\n' "$2" >"$root/lessons/$1/program.sh"
+  chmod +x "$root/lessons/$1/program.sh"
+  echo "build lessons/$1/$1: copy ../lessons/$1/program.sh" >>"$root/build/build.ninja"
+}
+mkdir -p "$root/build" "$root/lessons/common" "$root/lessons/12_no_source"
+printf 'rule copy\n  command = cp $in $out\n' >"$root/build/build.ninja"
+lesson 08_scores 'echo "scores $*"'
+lesson 09_bahdanau 'for word in "$@"; do echo "<$word>"; done'
+lesson 10_luong 'echo luong; exit 3'
+lesson 11_crash 'kill -SEGV $$'
+printf '# Lesson 09: Additive attention\n\nTakes 60 minutes.\n' >"$root/lessons/09_bahdanau/README.md"
+printf '# 第 09 课：加性注意力\n' >"$root/lessons/09_bahdanau/README.zh.md"
+
+check 'no command: the help' 0 'usage: ./gradus COMMAND' ''
+check '--help' 0 'run LESSON' '' --help
+check 'help' 0 'lint' '' help
+check 'help of a command' 0 'usage: ./gradus run LESSON' '' help run
+check 'help of a command of the script' 0 './gradus test: build and run all tests' '' help test
+check 'help of an unknown command' 2 '' 'did you mean run?' help rnu
+check 'a command that the script does' 2 '' 'is done by the script' test
+check '--version' 0 'gradus ' '' --version
+check 'help in Chinese' 0 '用法' '' --lang zh
+check 'help in the language of the environment is English here' 0 'usage' ''
+check 'run --help' 0 '--seeds S,S,...' '' run --help
+check 'try --help' 0 'usage: ./gradus try LESSON INPUT...' '' try --help
+check 'list --help' 0 'usage: ./gradus list' '' list --help
+check 'unknown command' 2 '' "no command 'rnu'; did you mean run?" rnu 09
+check 'a lesson in place of a command' 2 '' "to train it: ./gradus run 09" 09
+check 'an option in place of a command' 2 '' "no option '--frob'" --frob
+check 'list: number, name, title, minutes' 0 '09 bahdanau  Additive attention       60' '' list
+check 'list in Chinese' 0 '加性注意力' '' list --lang zh
+check 'list leaves out what has no lesson.cpp' 0 '08 scores' '' list
+holds 'really' sh -c "! grep -q no_source '$scratch/out'"
+check 'run by number' 0 '<--lang=en>' '' run 9
+check 'the output directory is that of the checkout' 0 "<--out=$root/out>" '' run 09
+check 'run by the beginning of the name, options in any place' 0 '<--steps=5>' '' run --steps 5 bah --plain
+check 'the language before the command counts' 0 '<--lang=zh>' '' --lang zh run 09
+check 'exit codes are handed through' 3 'luong' '' run luong
+check 'an unknown lesson' 2 '' "no lesson 'bahdanu'; did you mean 09_bahdanau?" run bahdanu
+check 'an unknown number' 2 '' "no lesson '77'; ./gradus list" run 77
+check 'run without a lesson' 2 '' './gradus run: LESSON is missing; see ./gradus run --help' run
+check 'run with a wrong value' 2 '' "--steps needs a whole number" run 09 --steps many
+check 'try: input and words' 0 '<3 1 4>' '' try 09 3 1 4
+check 'try: an input that looks like an option' 0 '<--x>' '' try 09 -- --x
+check 'try without input' 2 '' 'INPUT is missing' try 09
+check 'run all: every lesson, also after one that failed' 1 '11_crash' '' run all --steps 2
+holds 'run all tells each result' sh -c "grep -q '08_scores .* done' '$scratch/out' && grep -q '10_luong .* exit code 3' '$scratch/out' && grep -q '11_crash .* exit code 139' '$scratch/out'"
+lesson 10_lamport 'echo'
+check 'a beginning of two names' 2 '' "'l' may be 10_lamport, 10_luong" run l
+holds 'building takes the lock of the script' test -e "$root/build/gradus_lock"
+
+printf '#!/bin/sh\necho "<new program>"\n' >"$root/lessons/08_scores/program.sh"
+touch -d '+5 seconds' "$root/lessons/08_scores/program.sh"
+check 'a changed lesson is built again' 0 '<new program>' '' run 08
+cat >>"$root/build/build.ninja" <<'TEXT'
+rule fail
+  command = echo "lesson.cpp:3:1: error: expected" >&2; exit 1
+build lessons/13_broken/13_broken: fail ../lessons/08_scores/program.sh
+TEXT
+mkdir "$root/lessons/13_broken" && touch "$root/lessons/13_broken/lesson.cpp" "$root/lessons/12_no_source/lesson.cpp"
+check 'a lesson that does not compile: the compiler speaks' 1 '' 'lesson.cpp:3:1: error: expected' run 13
+check 'a lesson that ninja does not know' 1 '' 'lesson 12_no_source was not built' run 12
+check 'a checkout that is not set up' 1 '' 'is not set up; start ./gradus' --build "$scratch/none" run 09
+env PATH=/nonexistent "$runner" --root "$root" --build "$root/build" run 9 2>"$scratch/err"
+holds 'no ninja' grep -q 'ninja could not be started' "$scratch/err"
+
+"$runner" --root "$root" --build "$root/build" help >&- 2>"$scratch/err"
+holds 'closed output' test $? -eq 0
+("$runner" --root "$root" --build "$root/build" list; echo $? >"$scratch/code") 2>"$scratch/err" | true
+holds 'a broken pipe is quiet' test ! -s "$scratch/err"
+"$runner" --root "$root" help >/dev/full 2>"$scratch/err"
+holds 'a full disk is told' test $? -eq 1 -a -s "$scratch/err"
+(cd "$root" && "$runner" --root "$root" --build build run 9 >"$scratch/out" 2>"$scratch/err")
+holds 'from the checkout itself, the output directory is short' grep -q '<--out=out>' "$scratch/out"
+env -i PATH="$PATH" "$runner" --root "$root" --build "$root/build" run 9 >"$scratch/out" 2>"$scratch/err"
+holds 'no environment, no HOME' grep -q '<--lang=en>' "$scratch/out"
+env LANG=zh_CN.UTF-8 "$runner" --root "$root" --build "$root/build" run 9 >"$scratch/out" 2>"$scratch/err"
+holds 'a Chinese environment' grep -q '<--lang=zh>' "$scratch/out"
+echo "1..$count"
