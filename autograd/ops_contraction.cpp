@@ -10,18 +10,18 @@ namespace {
 
 Tensor transpose_last(const Tensor& x) { return transpose(x, Axis{x.rank() - 2}, Axis{x.rank() - 1}); }
 
-// dx += a b, also where dx is stretched (then the product is summed along that axis).
-void add_product(Tensor& dx, const Tensor& a, const Tensor& b) {
-  if (dx.stretched()) add_(dx, matmul(a, b));
-  else add_matmul_(dx, a, b);
+// dx += a b, or = where dx holds nothing yet; summed along an axis where dx is stretched.
+void add_product(Node::Target dx, const Tensor& a, const Tensor& b) {
+  if (dx.grad.stretched()) add_(dx.grad, matmul(a, b));
+  else matmul_into(dx.grad, a, b, !dx.fresh);
 }
 
 }  // namespace
 
 Var matmul(const Var& a, const Var& b) {
   return record("matmul", matmul(a.value(), b.value()), {a, b}, [](const Tensor& dy, Inputs& in) {
-    if (in.needs(0)) add_product(in.grad(0), dy, transpose_last(in.value(1)));
-    if (in.needs(1)) add_product(in.grad(1), transpose_last(in.value(0)), dy);
+    if (in.needs(0)) add_product(in.target(0), dy, transpose_last(in.value(1)));
+    if (in.needs(1)) add_product(in.target(1), transpose_last(in.value(0)), dy);
   });
 }
 
@@ -42,12 +42,12 @@ Var dot(const Var& x, const Var& v, Axis axis) {
 
 Var sum(const Var& x, Axis axis) {
   return record("sum", sum(x.value(), axis), {x},
-                [axis](const Tensor& dy, Inputs& in) { in.add(0, expand_new(dy, axis, in.grad(0).shape()[axis])); });
+                [axis](const Tensor& dy, Inputs& in) { in.add(0, expand_new(dy, axis, in.shape(0)[axis])); });
 }
 
 Var sum(const Var& x) {
   return record("sum", sum(x.value()), {x},
-                [](const Tensor& dy, Inputs& in) { in.add(0, expand_scalar(dy, in.grad(0).shape())); });
+                [](const Tensor& dy, Inputs& in) { in.add(0, expand_scalar(dy, in.shape(0))); });
 }
 
 Var mean(const Var& x, Axis axis) {
@@ -57,7 +57,7 @@ Var mean(const Var& x, Axis axis) {
     Tensor share = copy(dy);
     pointwise_into(
         share, [](auto d, auto n) { return d / n; }, dy, expand_scalar(full(Shape{}, count, dy.dtype()), dy.shape()));
-    in.add(0, expand_new(share, axis, in.grad(0).shape()[axis]));
+    in.add(0, expand_new(share, axis, in.shape(0)[axis]));
   });
 }
 

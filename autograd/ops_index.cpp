@@ -28,8 +28,9 @@ Var gather(const Var& table, const Ids& ids) {
   return record("gather", reshape(rows, ids.shape().inserted(Axis{ids.shape().rank()}, d)), {table},
                 [ids, d](const Tensor& dy, Inputs& in) {
                   const Tensor by_row = reshape(dy, Shape{ids.size(), d});
+                  const Tensor grad = in.grad(0);
                   for (std::int64_t i = 0; i < ids.size(); ++i) {  // += : a token may occur more than once
-                    Tensor row = select(in.grad(0), Axis{0}, ids[i]);
+                    Tensor row = select(grad, Axis{0}, ids[i]);
                     add_(row, select(by_row, Axis{0}, i));
                   }
                 });
@@ -57,7 +58,7 @@ Var concat(const std::vector<Var>& parts, Axis axis) {
   }
   return record("concat", joined, parts, [axis, starts](const Tensor& dy, Inputs& in) {
     for (int k = 0; k < in.count(); ++k) {
-      if (in.needs(k)) in.add(k, narrow(dy, axis, starts[static_cast<std::size_t>(k)], in.grad(k).shape()[axis]));
+      if (in.needs(k)) in.add(k, narrow(dy, axis, starts[static_cast<std::size_t>(k)], in.shape(k)[axis]));
     }
   });
 }

@@ -72,7 +72,7 @@ Var cross_entropy_of(const Var& logits, const Ids& targets, const Mask* counts) 
                       for (std::int64_t j = 0; j < v; ++j) d[j] = factor == 0 ? 0 : d[j] * factor;
                     }
                   });
-                  in.add(0, reshape(dx, in.grad(0).shape()));
+                  in.add(0, reshape(dx, in.shape(0)));
                 });
 }
 

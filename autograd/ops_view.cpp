@@ -18,17 +18,21 @@ void add_through_view(Tensor dx, Tensor dy) {
 }
 
 template <class View> Var record_view(const char* op, const Var& x, View view) {
-  return record(op, view(x.value()), {x},
-                [view](const Tensor& dy, Inputs& in) { add_through_view(view(in.grad(0)), dy); });
+  if (!detail::recording({x})) return detail::unrecorded(op, view(x.value()));
+  return detail::finish(Ref<Node>(new detail::ViewNode<View>(view)), op, view(x.value()), {x});
 }
 
 }  // namespace
+
+template <class View> void detail::ViewNode<View>::backward(const Tensor& dy, Inputs& in) {
+  add_through_view(look(in.grad(0)), dy);
+}
 
 Var reshape(const Var& x, const Shape& shape) {
   if (x.value().contiguous()) return record_view("reshape", x, [shape](const Tensor& t) { return reshape(t, shape); });
   // Not contiguous: the numbers are copied, and so is the gradient on its way back.
   return record("reshape", reshape(x.value(), shape), {x},
-                [](const Tensor& dy, Inputs& in) { add_(in.grad(0), reshape(dy, in.grad(0).shape())); });
+                [](const Tensor& dy, Inputs& in) { in.add(0, reshape(dy, in.shape(0))); });
 }
 
 Var transpose(const Var& x) {

@@ -16,18 +16,18 @@
 namespace gradus {
 namespace detail {
 
-// Adds dy * df/dx_k to grad[k] for each k that is not null. Rows as in tensor/pointwise.h.
+// Adds dy * df/dx_k to grad[k] for each k whose tensor is defined (or writes it, where that is fresh).
 template <class T, class F, std::size_t... k>
 void pointwise_backward_rows(F f, const Tensor& dy, std::array<const Tensor*, sizeof...(k)> x,
-                             std::array<Tensor*, sizeof...(k)> grad, std::index_sequence<k...>) {
+                             std::array<Node::Target, sizeof...(k)> grad, std::index_sequence<k...>) {
   constexpr std::size_t n = sizeof...(k);
   using P = Pack<T>;
-  const StridedLoop<2 * n + 1> loop(dy.shape(),
-                                    {&dy.strides(), &x[k]->strides()..., &(grad[k] ? *grad[k] : *x[k]).strides()...});
+  const StridedLoop<2 * n + 1> loop(
+      dy.shape(), {&dy.strides(), &x[k]->strides()..., &(grad[k].grad.defined() ? grad[k].grad : *x[k]).strides()...});
   const auto step = loop.row_strides();
   const std::int64_t length = loop.row_length();
   const std::array<const T*, n> value{x[k]->template data<T>()...};
-  const std::array<T*, n> target{(grad[k] ? grad[k]->template mutable_data<T>() : nullptr)...};
+  const std::array<T*, n> target{(grad[k].grad.defined() ? grad[k].grad.template mutable_data<T>() : nullptr)...};
   const T* upstream = dy.data<T>();
   loop.for_each_row([&](const std::array<std::int64_t, 2 * n + 1>& offset) {
     const T* from = upstream + offset[0];
@@ -47,12 +47,12 @@ void pointwise_backward_rows(F f, const Tensor& dy, std::array<const Tensor*, si
           const P dx = incoming * y.of(j);
           const std::int64_t stride = step[1 + n + j];
           if (stride == 0) {
-            if (lanes == P::lanes) total[j] = total[j] + dx;
-            else total[j].v[0] += dx.sum(lanes);
+            total[j] = total[j] + (lanes == P::lanes ? dx : dx.first(lanes));
           } else if (stride == 1 && lanes == P::lanes) {
-            (P::load(to[j] + i) + dx).store(to[j] + i);
+            (grad[j].fresh ? dx : P::load(to[j] + i) + dx).store(to[j] + i);
           } else {
-            (P::load(to[j] + i * stride, stride, lanes) + dx).store(to[j] + i * stride, stride, lanes);
+            T* place = to[j] + i * stride;
+            (grad[j].fresh ? dx : P::load(place, stride, lanes) + dx).store(place, stride, lanes);
           }
         }
       };
@@ -65,7 +65,7 @@ void pointwise_backward_rows(F f, const Tensor& dy, std::array<const Tensor*, si
 template <class F, std::size_t... k>
 void pointwise_backward(const Tensor& dy, Inputs& in, std::index_sequence<k...> all) {
   const std::array<const Tensor*, sizeof...(k)> x{&in.value(k)...};
-  const std::array<Tensor*, sizeof...(k)> grad{(in.needs(k) ? &in.grad(k) : nullptr)...};
+  std::array<Node::Target, sizeof...(k)> grad{(in.needs(k) ? in.target(k) : Node::Target{})...};
   dispatch(dy.dtype(), [&](auto t) { pointwise_backward_rows<decltype(t)>(F{}, dy, x, grad, all); });
 }
 

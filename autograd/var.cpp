@@ -87,7 +87,7 @@ void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
     if (graph == Graph::free) {
       node->freed = true;
       node->drop_rule();
-      node->inputs.clear();
+      node->release_inputs();
     }
     node = Ref<Node>();  // nobody else needs it: value and gradient go back to the pool now
   }
@@ -165,14 +165,39 @@ const Tensor& Inputs::value(int k) const {
   return edge.node->value;
 }
 
-Tensor& Inputs::grad(int k) {
-  Node& input = *node_.inputs[static_cast<std::size_t>(k)].node;
-  if (!input.grad.defined()) input.grad = zeros_like(input.value);
-  return input.grad;
+// The gradient of a view that nobody else can see is its input's gradient, looked at through the same view: adding
+// there directly saves a tensor and a pass. A view that the caller still holds gets a gradient of its own, to be read
+// later.
+Node::Target Node::target() {
+  if (grad.defined()) return {grad, false};
+  const bool unseen = refs.load(std::memory_order_relaxed) == consumers + 1;  // + 1: the list of run_backward
+  if (is_view() && unseen) {
+    Target base = inputs[0].node->target();
+    if (base.fresh) fill_(base.grad, 0);  // a view may not cover all of it
+    return {view(base.grad), false};
+  }
+  grad = value.stretched() ? zeros_like(value) : empty_like(value);
+  return {grad, !value.stretched()};
+}
+
+void Node::release_inputs() {
+  for (const Edge& edge : inputs) edge.node->consumers -= edge.node->is_view() ? 1 : 0;
+  inputs.clear();
+}
+
+Node::Target Inputs::target(int k) { return node_.inputs[static_cast<std::size_t>(k)].node->target(); }
+
+Tensor Inputs::grad(int k) {
+  Node::Target target = this->target(k);
+  if (target.fresh) fill_(target.grad, 0);
+  return target.grad;
 }
 
 void Inputs::add(int k, const Tensor& dx) {
-  if (needs(k)) add_(grad(k), dx);
+  if (!needs(k)) return;
+  Node::Target target = this->target(k);
+  if (target.fresh) copy_(target.grad, dx);
+  else add_(target.grad, dx);
 }
 
 const Tensor& Saved::get(const char* op) const {
@@ -196,6 +221,7 @@ Var finish(Ref<Node> node, const char* op, Tensor value, const std::vector<Var>&
   for (const Var& input : inputs) {
     if (input.node()->id >= node->id) throw GraphError(std::string(op) + ": an input is newer than its result");
     node->inputs.push_back({input.node(), input.value().version()});
+    input.node()->consumers += input.node()->is_view() ? 1 : 0;
   }
   if (anomaly_enabled) check_finite(*node, node->value, "value");
   return Var(std::move(node));

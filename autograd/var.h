@@ -34,13 +34,23 @@ struct Node : Counted {
   Tensor grad;  // undefined until something flows in; has the value's shape, and never its buffer
   std::vector<Edge> inputs;
   bool requires_grad = false;
-  bool freed = false;      // backward has used this node up
-  std::uint64_t mark = 0;  // of the backward run that saw it last
+  bool freed = false;           // backward has used this node up
+  std::uint64_t mark = 0;       // of the backward run that saw it last
+  std::uint32_t consumers = 0;  // edges that point here, kept for views only
 
   virtual ~Node() = default;
   virtual void backward(const Tensor& dy, Inputs& inputs);  // adds into the inputs' gradients
   virtual void drop_rule() {}                               // forgets the rule and what it saved
-  static void destroy(Node* node);                          // frees a chain of any length without recursion
+  virtual bool is_view() const { return false; }
+  virtual Tensor view(const Tensor& base) const { return base; }  // a view node: how it looks at its input
+  // Where the gradient is added; `fresh` means that it holds nothing yet and is to be written instead.
+  struct Target {
+    Tensor grad;
+    bool fresh;
+  };
+  Target target();
+  void release_inputs();
+  static void destroy(Node* node);  // frees a chain of any length without recursion
 };
 
 class Var {
@@ -83,8 +93,10 @@ class Inputs {
   // Input k as the op read it. Throws GraphError when it has been overwritten since.
   const Tensor& value(int k) const;
   bool needs(int k) const { return node_.inputs[static_cast<std::size_t>(k)].node->requires_grad; }
-  Tensor& grad(int k);                // to add into; zeros at first
+  Tensor grad(int k);                 // to add into; zeros at first
+  Node::Target target(int k);         // to add into, or to write when it is fresh: saves a pass over zeros
   void add(int k, const Tensor& dx);  // grad(k) += dx
+  const Shape& shape(int k) const { return node_.inputs[static_cast<std::size_t>(k)].node->value.shape(); }
   int count() const { return static_cast<int>(node_.inputs.size()); }
 
  private:
@@ -109,6 +121,15 @@ template <class Rule> struct RecordedNode final : Node {
   void backward(const Tensor& dy, Inputs& in) override { (*rule)(dy, in); }
   void drop_rule() override { rule.reset(); }
   std::optional<Rule> rule;
+};
+
+// A node that looks at its input's numbers in another way (autograd/ops_view.cpp).
+template <class View> struct ViewNode final : Node {
+  explicit ViewNode(View v) : look(std::move(v)) {}
+  void backward(const Tensor& dy, Inputs& in) override;
+  bool is_view() const override { return true; }
+  Tensor view(const Tensor& base) const override { return look(base); }
+  View look;
 };
 
 bool recording(const std::vector<Var>& inputs);

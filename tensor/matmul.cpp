@@ -60,12 +60,12 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return c;
 }
 
-void add_matmul_(Tensor& c, const Tensor& a, const Tensor& b) {
+void matmul_into(Tensor& c, const Tensor& a, const Tensor& b, bool accumulate) {
   check(a, b);
-  check_same_shape("add_matmul_", c.shape(), product_shape(a, b));
-  check_same_dtype("add_matmul_", c, a);
-  if (c.stretched()) throw ShapeError("add_matmul_: the target is stretched; sum the product over that axis instead");
-  multiply(c, a, b, true);
+  check_same_shape("matmul_into", c.shape(), product_shape(a, b));
+  check_same_dtype("matmul_into", c, a);
+  if (c.stretched()) throw ShapeError("matmul_into: the target is stretched; sum the product over that axis instead");
+  multiply(c, a, b, accumulate);
 }
 
 }  // namespace gradus

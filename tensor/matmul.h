@@ -9,7 +9,7 @@ namespace gradus {
 // for rank 3 and 4. Throws ShapeError (ranks or sizes that do not fit; vectors are refused, see dot) and DTypeError.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-// c += a b. Throws like matmul, and when c is stretched.
-void add_matmul_(Tensor& c, const Tensor& a, const Tensor& b);
+// c += a b, or c = a b. Throws like matmul, and when c is stretched.
+void matmul_into(Tensor& c, const Tensor& a, const Tensor& b, bool accumulate);
 
 }  // namespace gradus

@@ -58,7 +58,7 @@ template <class T> T exp_row(const T* row, const std::uint8_t* allowed, T shift,
     }
     if (n == P::lanes) e.store(out + i);
     else e.store(out + i, 1, n);
-    total += e.sum(n);
+    total += (n == P::lanes ? e : e.first(n)).sum();
   }
   return total;
 }

@@ -34,10 +34,25 @@ template <class T> struct Pack {
   void store(T* to, std::int64_t stride, int n) const {
     for (int lane = 0; lane < n; ++lane) to[lane * stride] = v[lane];
   }
-  T sum(int n = lanes) const {  // in lane order, so that the result does not depend on the instruction set
-    T total = 0;
-    for (int lane = 0; lane < n; ++lane) total += v[lane];
-    return total;
+  // The sum of all lanes: upper half onto lower half until one is left, the same order on every machine.
+  T sum() const {
+    typedef T Half __attribute__((vector_size(32)));
+    typedef T Quarter __attribute__((vector_size(16)));
+    Half low, high;
+    std::memcpy(&low, &v, 32);
+    std::memcpy(&high, reinterpret_cast<const char*>(&v) + 32, 32);
+    low += high;
+    Quarter first, second;
+    std::memcpy(&first, &low, 16);
+    std::memcpy(&second, reinterpret_cast<const char*>(&low) + 16, 16);
+    first += second;
+    if constexpr (lanes == 16) return (first[0] + first[2]) + (first[1] + first[3]);
+    else return first[0] + first[1];
+  }
+  Pack first(int n) const {  // the first n lanes, 0 in the others
+    Pack pack = *this;
+    for (int lane = n; lane < lanes; ++lane) pack.v[lane] = 0;
+    return pack;
   }
 };
 

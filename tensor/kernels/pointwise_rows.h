@@ -27,8 +27,7 @@ template <class T, bool Add, class F, class... From> void pointwise_rows(Tensor&
       std::int64_t i = 0;
       auto put = [&](P value, int lanes) {
         if (Add && step[0] == 0) {
-          if (lanes == P::lanes) total = total + value;
-          else total.v[0] += value.sum(lanes);
+          total = total + (lanes == P::lanes ? value : value.first(lanes));
         } else if (step[0] == 1 && lanes == P::lanes) {
           if (Add) value = P::load(to + i) + value;
           value.store(to + i);

@@ -40,7 +40,11 @@ template <int N> class StridedLoop {
       }
       --rank_;
     }
-    if (rank_ == 0) length_[rank_++] = 1;
+    if (rank_ == 0) {  // a single element: any stride will do, but 0 would mean a stretched operand
+      length_[0] = 1;
+      step_[0].fill(1);
+      rank_ = 1;
+    }
   }
 
   std::int64_t row_length() const { return length_[rank_ - 1]; }
