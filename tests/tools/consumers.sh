@@ -51,11 +51,19 @@ subproject() {
   meson setup "$work/consumer/build" "$work/consumer" --wrap-mode=nodownload --buildtype=plain --force-fallback-for=gradus &&
     ninja -C "$work/consumer/build" && mv "$work/consumer/build/consumer" "$work/by_subproject"
 }
+umbrella() {
+  (cd "$root" && ls tensor/*.h autograd/*.h nn/*.h) | while read -r header; do
+    grep -qF "#include \"$header\"" "$root/include/gradus/gradus.h" || echo "not in include/gradus/gradus.h: $header"
+  done >"$work/absent"
+  cat "$work/absent"
+  [ ! -s "$work/absent" ]
+}
 computes() { [ "$("$1")" = "-8 -12" ]; }
 
 check "consumers: installs, and pkg-config tells how to build against it" installed
 check "consumers: what was built so computes a gradient" computes "$work/by_pkg_config"
 check "consumers: every header is installed" everything_installed
+check "consumers: gradus.h includes all that a user may include" umbrella
 check "consumers: builds as a meson subproject" subproject
 check "consumers: what was built so computes a gradient" computes "$work/by_subproject"
 finish
