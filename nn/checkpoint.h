@@ -30,9 +30,9 @@ struct Training {
 // a parameter whose name occurs twice or opens with "optimizer.".
 void save_checkpoint(const std::filesystem::path& path, const Training& training);
 
-// Throws FileError when the file cannot be read, is no checkpoint or does not fit: the text lists each parameter, state,
-// or generator that is missing, unexpected or of another shape or dtype. Then nothing has been changed. Parameters keep
-// their own strides.
+// Throws FileError when the file cannot be read, is no checkpoint or does not fit: the text lists each parameter,
+// state, or generator that is missing, unexpected or of another shape or dtype. Then nothing has been changed.
+// Parameters keep their own strides.
 void load_checkpoint(const std::filesystem::path& path, const Training& training);
 
 // The weights alone, of a checkpoint or of any safetensors file with these names. Throws like load_checkpoint.

@@ -9,10 +9,10 @@
 
 namespace gradus {
 
-// Reads versions 1.0 and 2.0 of the format, little-endian numbers, C or Fortran order (the latter becomes strides, not a
-// copy). '<f4' and '<f8' as they are, '<f2' into f32, '|b1' and integers into f64. Throws FileError with path and cause:
-// no such file, no regular file, damaged, cut off, bytes left over, Python objects, strings, records, big-endian numbers,
-// an integer beyond 2^53, rank above max_rank.
+// Reads versions 1.0 and 2.0 of the format, little-endian numbers, C or Fortran order (the latter becomes strides, not
+// a copy). '<f4' and '<f8' as they are, '<f2' into f32, '|b1' and integers into f64. Throws FileError with path and
+// cause: no such file, no regular file, damaged, cut off, bytes left over, Python objects, strings, records, big-endian
+// numbers, an integer beyond 2^53, rank above max_rank.
 Tensor read_npy(const std::filesystem::path& path);
 Tensor parse_npy(std::string_view bytes);  // the same from memory
 
