@@ -10,6 +10,7 @@
 #include "nn/attention.h"
 #include "nn/cells.h"
 #include "nn/checkpoint.h"
+#include "nn/checkpoint_messages.h"
 #include "nn/decode.h"
 #include "nn/decoders.h"
 #include "nn/init.h"
