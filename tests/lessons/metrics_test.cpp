@@ -57,7 +57,7 @@ std::string error_of(const std::function<void()>& act) {
   return "(no error)";
 }
 
-// Runs something in a child process with its output in files; returns the exit code, 128 + signal if one ended it.
+// Runs something in a child process with its output in files; returns the exit code, minus the signal if one ended it.
 int in_child(const Scratch& scratch, const std::function<int()>& act) {
   std::fflush(nullptr);
   const pid_t child = fork();
@@ -72,7 +72,7 @@ int in_child(const Scratch& scratch, const std::function<int()>& act) {
   }
   int status = 0;
   waitpid(child, &status, 0);
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 int call(const Lesson& lesson, std::vector<std::string> words) {
