@@ -111,7 +111,7 @@ ReferenceReport check_reference(const Recurrent& cell, const Var& x, const State
 // query (B, d_s), H (B, T_enc, d_h): outputs e, alpha (B, 1, T_enc) and c (B, 1, d_h).
 ReferenceReport check_reference(const Score& score, const Var& query, const Var& H, const std::optional<Mask>& mask,
                                 const ReferenceOptions& options = {});
-// Outputs H (B, T, 2 d_s), forward_last and backward_first (B, d_s).
+// Outputs H (B, T, 2 d_s) and final (B, 2 d_s) = [forward_last; backward_first].
 ReferenceReport check_reference(const Bidirectional& encoder, const Var& x, const std::optional<Mask>& mask,
                                 const ReferenceOptions& options = {});
 

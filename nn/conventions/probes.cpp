@@ -1,0 +1,84 @@
+// Pictures, and all probes of a decoder in one go.
+#include "nn/conventions/probes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nn/conventions/probes_tools.h"
+
+namespace gradus {
+namespace {
+
+std::string cell_text(double value) {
+  if (value == 0) return ".";
+  const double size = std::fabs(value);
+  return size >= 0.01 && size < 1000 ? fmt::format("{:.3f}", value) : fmt::format("{:.0e}", value);
+}
+
+// How dark: an exact zero is a dot, everything else grows with its size against the largest.
+const char* shade(double value, double top) {
+  if (value == 0) return "·";
+  const double part = std::fabs(value) / top;
+  return part < 1e-3 ? "░" : part < 0.03 ? "▒" : part < 0.3 ? "▓" : "█";
+}
+
+}  // namespace
+
+std::string Probe::picture(int width) const {
+  std::string out = name + ": " + (passed ? "PASSED" : can_tell ? "FAILED" : "CANNOT TELL") + ": " + sentence + "\n";
+  if (matrix.values.empty()) return out;
+  std::size_t label = 0, column = 6;
+  for (const std::string& text : matrix.rows) label = std::max(label, text.size());
+  for (const std::string& text : matrix.columns) column = std::max(column, text.size());
+  for (double value : matrix.values) column = std::max(column, cell_text(value).size());
+  const auto room = static_cast<std::size_t>(std::max(width, 20)) - std::min<std::size_t>(label + 3, 19);
+  const double top = probing::largest(matrix);
+  if (matrix.columns.size() * (column + 2) <= room) {
+    out += std::string(label + 2, ' ');
+    for (const std::string& text : matrix.columns) out += fmt::format("  {:>{}}", text, column);
+    for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
+      out += fmt::format("\n  {:<{}}", matrix.rows[r], label);
+      for (std::size_t c = 0; c < matrix.columns.size(); ++c) {
+        out += fmt::format("  {:>{}}", cell_text(matrix.at(r, c)), column);
+      }
+    }
+    return out + "\n";
+  }
+  const std::size_t shown = std::min(matrix.columns.size(), room);
+  out += fmt::format("  columns {} to {}{}; · is exactly 0, ░ ▒ ▓ █ up to {}\n", matrix.columns.front(),
+                     matrix.columns[shown - 1], shown < matrix.columns.size() ? " (of more)" : "", cell_text(top));
+  for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
+    out += fmt::format("  {:<{}} ", matrix.rows[r], label);
+    for (std::size_t c = 0; c < shown; ++c) out += shade(matrix.at(r, c), top);
+    out += "\n";
+  }
+  return out;
+}
+
+DecoderClaim claim_bahdanau2014() { return {QueryTime::s_prev, ContextRoute::this_step, false}; }
+DecoderClaim claim_luong2015(bool input_feeding) {
+  return {QueryTime::s_t, input_feeding ? ContextRoute::next_step : ContextRoute::output_only, input_feeding};
+}
+
+std::vector<Probe> probe_all(const DecoderUnderTest& decoder, const DecoderInputs& inputs, const DecoderClaim& claim) {
+  std::vector<Probe> probes = {
+      probe_influence(decoder, inputs, claim.query),
+      probe_intervention(decoder, inputs, claim.query),
+      probe_context_route(decoder, inputs, claim.route),
+      probe_feeding(decoder, inputs, claim.feeds_attentional),
+      probe_source(decoder, inputs, true),
+      probe_permutation(decoder, inputs),
+  };
+  if (inputs.mask) probes.push_back(probe_padding_content(decoder, inputs));
+  probes.push_back(probe_padding_length(decoder, inputs));
+  if (inputs.H.size(Axis{0}) > 1) probes.push_back(probe_batch_neighbours(decoder, inputs));
+  for (auto probe : {probe_determinism, probe_weights_sum, probe_convex_hull, probe_scorer, probe_parameters,
+                     probe_linearity, probe_two_backwards}) {
+    probes.push_back(probe(decoder, inputs));
+  }
+  return probes;
+}
+
+}  // namespace gradus
