@@ -85,19 +85,26 @@ inline Pack<float> log(Pack<float> x) {
   return {x.v >= 0.0f ? y : nan};
 }
 
-// tanh(x): an odd polynomial near 0, where 1 - 2 / (exp(2x) + 1) would lose its digits.
+// tanh|x| = -E / (2 + E) with E = exp(-2|x|) - 1, and E = 2^n (exp(r) - 1) + (2^n - 1) as in exp: near 0, where n = 0,
+// the second part is exactly 0 and no digits are lost.
 inline Pack<float> tanh(Pack<float> x) {
   using P = Pack<float>;
-  const P size = abs(x);
-  const P::Vector z = x.v * x.v;
-  P::Vector p = z * -5.70498872745e-3f + 2.06390887954e-2f;  // coefficients: Cephes, tanhf
-  p = p * z - 5.37397155531e-2f;
-  p = p * z + 1.33314422036e-1f;
-  p = p * z - 3.33332819422e-1f;
-  const P::Vector near = p * z * x.v + x.v;
-  const P::Vector far = 1.0f - 2.0f / (exp(P{size.v + size.v}).v + 1.0f);
-  const P::Vector signed_far = x.v < 0.0f ? -far : far;
-  return {size.v < 0.625f ? near : signed_far};  // NaN reaches signed_far and stays NaN
+  const P::Bits sign = reinterpret_cast<P::Bits>(x.v) & (P::Bits{} + std::numeric_limits<std::int32_t>::min());
+  const P::Vector t = -2.0f * min(abs(x), P::broadcast(9.02f)).v;  // beyond 9.02 tanh rounds to 1
+  const P::Vector shifted = t * 1.44269504f + 12582912.0f;
+  const P::Vector n = shifted - 12582912.0f;
+  const P::Vector r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
+  P::Vector q = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  q = q * r + 8.3334519073e-3f;
+  q = q * r + 4.1665795894e-2f;
+  q = q * r + 1.6666665459e-1f;
+  q = q * r + 5.0000001201e-1f;
+  const P::Vector expm1 = q * (r * r) + r;
+  // The integer stands in the low bits of `shifted`; shifted left, it is the exponent of 2^n.
+  const P::Vector scale = reinterpret_cast<P::Vector>((reinterpret_cast<P::Bits>(shifted) << 23) + 0x3f800000);
+  const P::Vector e = scale * expm1 + (scale - 1.0f);
+  const P::Vector size = -e / (2.0f + e);  // NaN stays NaN on the whole way
+  return {reinterpret_cast<P::Vector>(reinterpret_cast<P::Bits>(size) | sign)};
 }
 
 inline Pack<float> sigmoid(Pack<float> x) { return {1.0f / (exp(-x).v + 1.0f)}; }
