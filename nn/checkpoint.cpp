@@ -24,14 +24,14 @@ TensorFile file_of(const Training& training) {
   if (training.optimizer) {
     const OptimizerState state = training.optimizer->state();
     for (const auto& [name, x] : state.tensors) file.tensors.emplace_back(optimizer_prefix + name, x);
-    file.metadata["optimizer.steps"] = std::to_string(state.steps);
+    file.metadata["optimizer.steps"] = std::to_string(static_cast<std::uint64_t>(state.steps));
   }
   for (const auto& [name, generator] : training.generators) {
     std::string& words = file.metadata["generator." + name];
     if (!words.empty()) throw ValueError("checkpoint: two generators have the name '" + name + "'");
     for (std::uint64_t word : generator->state()) words += (words.empty() ? "" : " ") + std::to_string(word);
   }
-  if (training.step) file.metadata["step"] = std::to_string(*training.step);
+  if (training.step) file.metadata["step"] = std::to_string(static_cast<std::uint64_t>(*training.step));
   if (training.notes) {
     for (const auto& [key, value] : *training.notes) file.metadata[note_prefix + key] = value;
   }

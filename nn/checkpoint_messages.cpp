@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "nn/formats/bytes.h"
+
 namespace gradus {
 namespace {
+
+using formats::printable;
 
 std::string describe(const Tensor& x) { return to_string(x.shape()) + " " + to_string(x.dtype()); }
 
@@ -32,7 +36,7 @@ void require_same(const std::filesystem::path& path, const TensorFile& file, con
       lines.push_back("differs: " + name + " is " + describe(x) + " here, " + describe(*saved) + " in the file");
   }
   for (const auto& [name, x] : file.tensors) {
-    if (!here.find(name)) lines.push_back("only in the file: " + name + " " + describe(x));
+    if (!here.find(name)) lines.push_back("only in the file: " + printable(name) + " " + describe(x));
   }
   for (const auto& [key, value] : here.metadata) {
     const auto saved = file.metadata.find(key);
@@ -45,10 +49,11 @@ void require_same(const std::filesystem::path& path, const TensorFile& file, con
     const std::vector<std::uint64_t> numbers = whole_numbers(saved->second);
     if (numbers.size() != whole_numbers(value).size() || numbers == std::vector<std::uint64_t>(4) ||
         (key == "gradus.checkpoint" && saved->second != value))
-      lines.push_back("cannot be used: " + key + " is '" + saved->second + "' in the file");
+      lines.push_back("cannot be used: " + key + " is '" + printable(saved->second) + "' in the file");
   }
   for (const auto& [key, value] : file.metadata) {
-    if (!key.starts_with(note_prefix) && !here.metadata.contains(key)) lines.push_back("only in the file: " + key);
+    if (!key.starts_with(note_prefix) && !here.metadata.contains(key))
+      lines.push_back("only in the file: " + printable(key));
   }
   if (lines.empty()) return;
   std::string text;

@@ -122,7 +122,7 @@ class FileBeside {
   }
   void put_in_place() {
     if (::fsync(file_.number()) != 0 && errno != EINVAL) fail("write", target_, errno);
-    if (::rename(path_.c_str(), target_.c_str()) != 0) fail("replace", target_, errno);
+    if (::rename(path_.c_str(), target_.c_str()) != 0) fail("write", target_, errno);
     owned_ = false;
   }
 

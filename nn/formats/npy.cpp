@@ -71,6 +71,7 @@ struct Header {
   const Stored* stored = nullptr;
   bool fortran = false;
   Shape shape;
+  std::int64_t size = 0;  // bytes of data
 };
 
 const Stored& stored_of(std::string_view descr) {
@@ -85,7 +86,7 @@ const Stored& stored_of(std::string_view descr) {
   throw FileError("its dtype is '" + shown + "'; Gradus reads <f2 <f4 <f8 |b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8");
 }
 
-Shape shape_of(Scanner& scan) {
+Extents lengths_of(Scanner& scan) {
   Extents lengths;
   scan.expect("(");
   while (!scan.accept(")")) {
@@ -96,7 +97,7 @@ Shape shape_of(Scanner& scan) {
     scan.expect(")");
     break;
   }
-  return Shape(lengths);
+  return lengths;
 }
 
 Header header_of(std::string_view text) {
@@ -104,7 +105,7 @@ Header header_of(std::string_view text) {
   Scanner scan(text);
   std::optional<std::string_view> descr;
   std::optional<bool> fortran;
-  std::optional<Shape> shape;
+  std::optional<Extents> shape;
   scan.expect("{");
   while (!scan.accept("}")) {
     const std::string_view key = scan.string();
@@ -118,7 +119,7 @@ Header header_of(std::string_view text) {
       fortran = scan.accept("True");
       if (!*fortran) scan.expect("False");
     } else if (key == "shape") {
-      shape = shape_of(scan);
+      shape = lengths_of(scan);
     } else {
       throw FileError("its header has the unknown key '" + formats::printable(key, 20) + "'");
     }
@@ -129,7 +130,9 @@ Header header_of(std::string_view text) {
   }
   if (!scan.at_end()) scan.fail("nothing but spaces after '}'");
   if (!descr || !fortran || !shape) throw FileError("its header lacks 'descr', 'fortran_order' or 'shape'");
-  return {&stored_of(*descr), *fortran, *shape};
+  const Stored& stored = stored_of(*descr);
+  const std::int64_t size = formats::checked_bytes("its shape", *shape, stored.width);
+  return {&stored, *fortran, Shape(*shape), size};
 }
 
 Tensor parse(const Bytes& bytes) {
@@ -158,12 +161,10 @@ Tensor parse(const Bytes& bytes) {
   bytes.read(prefix, text.data(), text.size());
   const Header header = header_of(text);
 
-  const std::int64_t needed =
-      formats::checked_bytes("its shape " + to_string(header.shape), header.shape, header.stored->width);
   const std::uint64_t there = bytes.size - prefix - length;
-  if (static_cast<std::uint64_t>(needed) != there) {
+  if (static_cast<std::uint64_t>(header.size) != there) {
     throw FileError(fmt::format("its shape {} in '{}' needs {} bytes of data, {} are there", to_string(header.shape),
-                                header.stored->npy, needed, there));
+                                header.stored->npy, header.size, there));
   }
   if (!header.fortran) return formats::fetch("it", bytes, prefix + length, header.stored->kind, header.shape);
   Extents reversed;

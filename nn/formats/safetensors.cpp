@@ -38,7 +38,7 @@ const Stored& stored_of(const Json& dtype, std::string_view what) {
                               formats::printable(dtype.as_string(), 12)));
 }
 
-Shape shape_of(const Json& lengths, std::string_view what) {
+Extents lengths_of(const Json& lengths, std::string_view what) {
   if (lengths.as_array().size() > static_cast<std::size_t>(max_rank)) {
     throw FileError(fmt::format("{} has {} axes; Gradus has at most {}", what, lengths.as_array().size(), max_rank));
   }
@@ -47,11 +47,12 @@ Shape shape_of(const Json& lengths, std::string_view what) {
     if (length.as_integer() < 0) throw FileError(fmt::format("{} has the length {}", what, length.as_integer()));
     extents.insert(extents.rank(), length.as_integer());
   }
-  return Shape(extents);
+  return extents;
 }
 
 Entry entry_of(const Json::Member& member) {
   Entry entry;
+  Extents lengths;
   entry.name = &member.first;
   entry.what = "tensor '" + formats::printable(member.first) + "'";
   try {
@@ -62,7 +63,7 @@ Entry entry_of(const Json::Member& member) {
       }
     }
     entry.stored = &stored_of(member.second.at("dtype"), entry.what);
-    entry.shape = shape_of(member.second.at("shape"), entry.what);
+    lengths = lengths_of(member.second.at("shape"), entry.what);
     const Json::Array& offsets = member.second.at("data_offsets").as_array();
     if (offsets.size() != 2) {
       throw FileError(fmt::format("{} has {} data_offsets; begin and end are wanted", entry.what, offsets.size()));
@@ -72,7 +73,8 @@ Entry entry_of(const Json::Member& member) {
   } catch (const FileError&) { throw; } catch (const std::invalid_argument& error) {
     throw FileError(entry.what + ": " + error.what());
   }
-  const std::int64_t needed = formats::checked_bytes(entry.what, entry.shape, entry.stored->width);
+  const std::int64_t needed = formats::checked_bytes(entry.what, lengths, entry.stored->width);
+  entry.shape = Shape(lengths);
   if (entry.begin < 0 || entry.end < entry.begin || entry.end - entry.begin != needed) {
     throw FileError(fmt::format("{} of shape {} in {} needs {} bytes, but its data_offsets are {} and {}", entry.what,
                                 to_string(entry.shape), entry.stored->safetensors, needed, entry.begin, entry.end));
