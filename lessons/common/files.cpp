@@ -3,14 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
-#include <utility>
+
+#include "nn/formats/bytes.h"
 
 namespace gradus {
 
@@ -19,47 +18,15 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void fail(std::string_view tried, const fs::path& path, int error) {
-  throw std::runtime_error(fmt::format("cannot {} {}: {}", tried, path.string(), std::strerror(error)));
+  throw FileError(fmt::format("cannot {} {}: {}", tried, path.string(), std::strerror(error)));
 }
-
-// A file descriptor that is closed whatever happens.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close_now(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-  int close_now() { return number_ < 0 ? 0 : ::close(std::exchange(number_, -1)); }
-
- private:
-  int number_;
-};
-
-// The temporary file beside the one to write, removed unless it was renamed.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(fs::path path) : path_(std::move(path)) {}
-  ~TemporaryFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  const fs::path& path() const { return path_; }
-  void renamed() { path_.clear(); }
-
- private:
-  fs::path path_;
-};
 
 // First line of a small text file, without its newline; empty if it cannot be read.
 std::string first_line(const fs::path& file) {
   try {
     const std::string text = read_file(file);
     return text.substr(0, text.find_first_of("\r\n"));
-  } catch (const std::runtime_error&) { return ""; }
+  } catch (const FileError&) { return ""; }
 }
 
 bool is_commit(std::string_view text) {
@@ -79,7 +46,7 @@ std::string head_commit(const fs::path& git_directory) {
   std::string packed;
   try {
     packed = read_file(common / "packed-refs");
-  } catch (const std::runtime_error&) { return "unknown"; }
+  } catch (const FileError&) { return "unknown"; }
   std::string_view rest = packed;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -93,50 +60,14 @@ std::string head_commit(const fs::path& git_directory) {
 
 }  // namespace
 
-void write_file(const fs::path& file, std::string_view bytes) {
-  std::error_code ignored;
-  // Through a link, the file that it points to is replaced, not the link.
-  const fs::path target = fs::is_symlink(file, ignored) ? fs::weakly_canonical(file) : file;
-  struct stat old = {};
-  const bool replaces = ::stat(target.c_str(), &old) == 0;
-  if (replaces && !S_ISREG(old.st_mode)) fail("write", target, S_ISDIR(old.st_mode) ? EISDIR : EINVAL);
-
-  fs::path beside = target;
-  beside += fmt::format(".{}.tmp", ::getpid());
-  Descriptor descriptor(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (descriptor.number() < 0) fail("write", beside, errno);
-  TemporaryFile temporary(beside);
-  if (replaces) ::fchmod(descriptor.number(), old.st_mode & 07777);
-
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor.number(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write", target, errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::fsync(descriptor.number()) != 0 && errno != EINVAL && errno != EROFS) fail("write", target, errno);
-  if (descriptor.close_now() != 0) fail("write", target, errno);
-  if (::rename(temporary.path().c_str(), target.c_str()) != 0) fail("replace", target, errno);
-  temporary.renamed();
-}
+void write_file(const fs::path& file, std::string_view bytes) { formats::replace_file(file, {&bytes, 1}); }
 
 std::string read_file(const fs::path& file) {
-  Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (descriptor.number() < 0) fail("read", file, errno);
-  struct stat status = {};
-  if (::fstat(descriptor.number(), &status) != 0) fail("read", file, errno);
-  if (!S_ISREG(status.st_mode)) fail("read", file, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(descriptor.number(), bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail("read", file, errno);
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
+  return formats::read_with(file, [](const formats::Bytes& bytes) {
+    std::string text(bytes.size, '\0');
+    bytes.read(0, text.data(), text.size());
+    return text;
+  });
 }
 
 void make_writable_directory(const fs::path& directory) {
@@ -145,8 +76,9 @@ void make_writable_directory(const fs::path& directory) {
   if (error) fail("make the directory", directory, error.value());
   if (!fs::is_directory(directory, error)) fail("make the directory", directory, ENOTDIR);
   const fs::path probe = directory / fmt::format(".writable.{}.tmp", ::getpid());
-  Descriptor descriptor(::open(probe.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-  if (descriptor.number() < 0) fail("write into", directory, errno);
+  const int descriptor = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail("write into", directory, errno);
+  ::close(descriptor);
   ::unlink(probe.c_str());
 }
 

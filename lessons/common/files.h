@@ -5,16 +5,18 @@
 #include <string>
 #include <string_view>
 
+#include "tensor/error.h"
+
 namespace gradus {
 
-// Replaces the file at once; keeps the permissions of the one that it replaces. Throws std::runtime_error with path and
+// Replaces the file at once; keeps the permissions of the one that it replaces. Throws FileError with path and
 // cause, and then the old file is untouched and nothing is left beside it.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
-// The whole file. Throws std::runtime_error with path and cause (a directory, too large for memory, not there).
+// The whole file. Throws FileError with path and cause (a directory, too large for memory, not there).
 std::string read_file(const std::filesystem::path& file);
 
-// Makes the directory and those above it, and proves that a file can be written there; throws std::runtime_error with
+// Makes the directory and those above it, and proves that a file can be written there; throws FileError with
 // path and cause. To be called before an hour of training, not after it.
 void make_writable_directory(const std::filesystem::path& directory);
 

@@ -60,7 +60,7 @@ class Metrics {
   Json to_json() const;
 
   // Writes metrics.json into the lesson's output directory, atomically, and returns the exit code: 1 if a target was
-  // missed under --strict, else 0. Throws std::runtime_error with path and cause.
+  // missed under --strict, else 0. Throws FileError with path and cause.
   int write() const;
   std::filesystem::path file() const;
 

@@ -64,7 +64,7 @@ std::string draw_svg(const Heatmap& map);
 std::string to_csv(const LineChart& chart);
 std::string to_csv(const Heatmap& map);
 
-// Writes FILE (ending in .svg) and the numbers beside it as .csv, each atomically. Throws std::runtime_error with path
+// Writes FILE (ending in .svg) and the numbers beside it as .csv, each atomically. Throws FileError with path
 // and cause.
 void save_plot(const LineChart& chart, const std::filesystem::path& file);
 void save_plot(const Heatmap& map, const std::filesystem::path& file);

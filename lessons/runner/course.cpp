@@ -40,7 +40,7 @@ bool is_lesson_name(std::string_view name) {
 std::string text_of(const fs::path& file) {
   try {
     return read_file(file);
-  } catch (const std::runtime_error&) { return ""; }
+  } catch (const FileError&) { return ""; }
 }
 
 // The first heading without "Lesson 09:" or "第 09 课：" before it.

@@ -53,7 +53,7 @@ std::size_t files_in(const fs::path& directory) {
 std::string error_of(const std::function<void()>& act) {
   try {
     act();
-  } catch (const std::runtime_error& error) { return error.what(); }
+  } catch (const FileError& error) { return error.what(); }
   return "(no error)";
 }
 
