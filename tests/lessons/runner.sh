@@ -1,6 +1,6 @@
 #!/bin/sh
-# The course runner from outside: sh runner.sh GRADUS_RUNNER. A scratch course stands in for the real one; its "compiler"
-# is cp and its lessons are shell scripts, so that nothing is compiled. Speaks TAP.
+# The course runner from outside: sh runner.sh GRADUS_RUNNER. A scratch course stands in for the real one; its
+# "compiler" is cp and its lessons are shell scripts, so that nothing is compiled. Speaks TAP.
 set -u
 runner=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 scratch=$(mktemp -d) || exit 99
@@ -89,7 +89,8 @@ check 'try: input and words' 0 '<3 1 4>' '' try 09 3 1 4
 check 'try: an input that looks like an option' 0 '<--x>' '' try 09 -- --x
 check 'try without input' 2 '' 'INPUT is missing' try 09
 check 'run all: every lesson, also after one that failed' 1 '11_crash' '' run all --steps 2
-holds 'run all tells each result' sh -c "grep -q '08_scores .* done' '$scratch/out' && grep -q '10_luong .* exit code 3' '$scratch/out' && grep -q '11_crash .* exit code 139' '$scratch/out'"
+told() { grep -q "08_scores .* done" "$1" && grep -q "10_luong .* exit code 3" "$1" && grep -q "11_crash .* 139" "$1"; }
+holds 'run all tells each result' told "$scratch/out"
 lesson 10_lamport 'echo'
 check 'a beginning of two names' 2 '' "'l' may be 10_lamport, 10_luong" run l
 holds 'building takes the lock of the script' test -e "$root/build/gradus_lock"
