@@ -1,0 +1,180 @@
+// Pictures and tables of lesson 09.
+#include "lessons/09_bahdanau/show.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "lessons/09_bahdanau/swapped.h"
+#include "lessons/common/table.h"
+#include "nn/conventions/probes.h"
+#include "nn/conventions/to_reference.h"
+
+namespace gradus::lesson09 {
+namespace {
+
+std::vector<double> measure_one(const CopyModel& model, std::int64_t sequences, std::uint64_t seed) {
+  Generator fresh(seed, "evaluation");
+  std::vector<double> result;
+  for (std::int64_t length : copy_lengths) {
+    result.push_back(greedy_accuracy([&](const Ids& source) { return model.copy(source); }, length, sequences, fresh));
+  }
+  return result;
+}
+
+std::vector<double> lengths_as_numbers() { return {std::begin(copy_lengths), std::end(copy_lengths)}; }
+
+// A small decoder in f64 whose parameters are all drawn, the way a learner would hand it to the checks.
+template <class D> D small_decoder(std::uint64_t seed) {
+  Generator generator(seed, "checks");
+  const DecoderSizes sizes{.vocab = 7, .d_emb = 3, .d_s = 4, .d_h = 6, .d_attn = 5};
+  D decoder = clone(D(sizes, {}, generator), f64);
+  randomize(parameters(decoder), 0.8, seed);
+  return decoder;
+}
+
+GradientReport self_check(const DecoderUnderTest& decoder, const DecoderInputs& inputs) {
+  std::vector<CheckedInput> leaves{{"y_emb", inputs.y_emb}, {"H", inputs.H}, {"s_0", inputs.s_0}};
+  for (const Parameter& p : decoder.parameters) leaves.push_back({p.name, p.var});
+  return check_gradient(
+      [&] {
+        const Outputs outputs = outputs_of(decoder.run(inputs));
+        std::vector<Var> flat;
+        for (const auto& [name, value] : outputs) flat.push_back(reshape(value, Shape{value.value().size()}));
+        return concat(flat, Axis{0});
+      },
+      leaves);
+}
+
+double worst_error(const std::vector<GradientEntry>& entries) {
+  double worst = 0;
+  for (const GradientEntry& entry : entries) worst = std::max(worst, entry.error);
+  return worst;
+}
+
+}  // namespace
+
+Accuracy measure(const Trainee& attention, const Trainee& plain, std::int64_t sequences, std::uint64_t seed,
+                 int threads) {
+  Accuracy result;
+  std::thread beside;
+  auto measure_plain = [&] { result.plain = measure_one(plain.model, sequences, seed); };
+  if (threads > 1) beside = std::thread(measure_plain);
+  else measure_plain();
+  result.attention = measure_one(attention.model, sequences, seed);
+  if (beside.joinable()) beside.join();
+  return result;
+}
+
+LineChart accuracy_chart(const Accuracy& accuracy, Lang lang) {
+  LineChart chart;
+  chart.title = tr(lang, "Copying: greedy token accuracy against length", "复制任务:贪心解码的逐词正确率随长度的变化");
+  chart.x_label = tr(lang, "length of the sequence", "序列长度");
+  chart.y_label = tr(lang, "accuracy", "正确率");
+  chart.series = {{std::string(tr(lang, "with attention", "有注意力")), lengths_as_numbers(), accuracy.attention},
+                  {std::string(tr(lang, "without attention", "无注意力")), lengths_as_numbers(), accuracy.plain}};
+  chart.lines = {{std::string(tr(lang, "chance", "随机水平")), 1.0 / static_cast<double>(copy_vocab)}};
+  chart.y_min = 0;
+  chart.y_max = 1;
+  chart.percent = true;
+  chart.lang = lang;
+  return chart;
+}
+
+LineChart loss_chart(const Trainee& attention, const Trainee& plain, Lang lang) {
+  LineChart chart;
+  chart.title = tr(lang, "Longest training length that the curriculum has reached", "课程学习到达的最长训练长度");
+  chart.x_label = tr(lang, "training steps", "训练步数");
+  chart.y_label = tr(lang, "length", "长度");
+  chart.series = {{std::string(tr(lang, "with attention", "有注意力")), attention.curve.step, attention.curve.longest},
+                  {std::string(tr(lang, "without attention", "无注意力")), plain.curve.step, plain.curve.longest}};
+  chart.lang = lang;
+  return chart;
+}
+
+Ids sample(std::uint64_t seed) {
+  Generator generator(seed, "sample");
+  return copy_batch(1, 12, generator).source;
+}
+
+Heatmap alignment(const CopyModel& model, const Ids& tokens, std::string title, Lang lang) {
+  const Greedy copied = model.copy(tokens);
+  Heatmap map;
+  map.title = std::move(title);
+  map.row_label = tr(lang, "written", "写出");
+  map.column_label = tr(lang, "read", "读到");
+  for (std::int64_t i = 0; i < tokens.shape()[1]; ++i) {
+    map.rows.push_back(std::to_string(copied.tokens.at(0, i)));
+    map.columns.push_back(std::to_string(tokens.at(0, i)));
+  }
+  map.values = copied.weights.to_vector();
+  map.low = 0;
+  map.high = 1;
+  map.lang = lang;
+  return map;
+}
+
+std::string influence(const CopyModel& model, std::uint64_t seed, const Terminal& terminal, Lang lang) {
+  const CopyModel exact = clone(model, f64);
+  Generator generator(seed, "influence");
+  const CopyBatch batch = copy_batch(1, 6, generator);
+  const auto [memory, s_0] = exact.encode(batch.source);
+  const DecoderInputs inputs{parameter(exact.target(batch.previous).value()), parameter(memory.values.value()),
+                             std::nullopt, parameter(s_0.value())};
+  const Probe probe = probe_influence(under_test(exact.bahdanau), inputs, QueryTime::s_prev);
+  return std::string(tr(lang, "Influence of the decoder's inputs on its attention, in the trained model (the probe):\n",
+                        "训练好的模型里,解码器各步输入对注意力权重的影响(探针):\n")) +
+         probe.picture(terminal.width);
+}
+
+std::string three_checks(std::uint64_t seed, const Terminal& terminal, Lang lang, Metrics& metrics) {
+  const BahdanauDecoder paper = small_decoder<BahdanauDecoder>(seed);
+  const SwappedDecoder swapped = small_decoder<SwappedDecoder>(seed);
+  const DecoderInputs inputs = random_inputs({7, 3, 4, 6, 5}, {}, false, seed);
+  const std::vector<std::pair<std::string, DecoderUnderTest>> both{
+      {std::string(tr(lang, "paper: query s_{t-1}", "论文:query 为 s_{t-1}")), under_test(paper)},
+      {std::string(tr(lang, "swapped: query s_t", "对调:query 为 s_t")),
+       under_test("swapped", swapped, reference_parameters(swapped))}};
+  Table table({std::string(tr(lang, "decoder", "解码器")), std::string(tr(lang, "self check", "自检")),
+               std::string(tr(lang, "reference check", "参照检查")), std::string(tr(lang, "probe", "探针"))});
+  std::string details;
+  std::vector<bool> self, reference, probed;
+  for (const auto& [name, decoder] : both) {
+    const GradientReport g1 = self_check(decoder, inputs);
+    const ReferenceReport g2 = check_reference(decoder, inputs, reference::bahdanau2014());
+    const Probe g3 = probe_influence(decoder, inputs, QueryTime::s_prev);
+    self.push_back(g1.passed);
+    reference.push_back(g2.passed);
+    probed.push_back(g3.passed);
+    const auto word = [&](bool passed) {
+      return std::string(passed ? tr(lang, "passes", "通过") : tr(lang, "FAILS", "不通过"));
+    };
+    table.add_row({name, fmt::format("{} ({:.0e})", word(g1.passed), worst_error(g1.entries)),
+                   fmt::format("{} ({:.0e})", word(g2.passed), worst_error(g2.leaves)), word(g3.passed)});
+    if (!g2.passed) {
+      const double paper_gradient = g2.numeric.at("W_a").data.at(0), found = g2.analytic.at("W_a").data.at(0);
+      details += fmt::format(fmt::runtime(tr(lang, "  dL/dW_a[0,0]: {:.6f} by the paper, {:.6f} found in '{}'\n",
+                                             "  dL/dW_a[0,0]:按论文为 {:.6f},在“{2}”中为 {1:.6f}\n")),
+                             paper_gradient, found, name);
+    }
+    if (!g3.passed) details += "  " + g3.sentence + "\n";
+  }
+  metrics.holds("the swap passes the self check", "passes", self[1]);
+  metrics.holds("the swap fails the reference check", "fails", !reference[1]);
+  metrics.holds("the swap fails the probe", "fails", !probed[1]);
+  metrics.holds("the paper's decoder passes all three", "passes", self[0] && reference[0] && probed[0]);
+  const bool as_expected = self[0] && reference[0] && probed[0] && self[1] && !reference[1] && !probed[1];
+  const std::string_view verdict =
+      as_expected ? tr(lang,
+                       "Verdict: the swapped decoder takes s_t as its query; Bahdanau et al. 2014 take s_{t-1}.\n"
+                       "Its gradients agree with themselves, so the self check passes it. Only a check that knows the\n"
+                       "paper (reference) or asks what may depend on what (probe) sees the mistake.\n",
+                       "结论:对调的解码器用 s_t 作 query;Bahdanau 等(2014)用的是 s_{t-1}。\n"
+                       "它的梯度与它自己相符,所以自检放行;只有知道论文公式的参照检查,\n"
+                       "或者追问“谁可以依赖谁”的探针,才看得出这个错误。\n")
+                  : tr(lang, "Verdict: the checks did not come out as they should; see the table.\n",
+                       "结论:检查结果与预期不符,见下表。\n");
+  return std::string(verdict) + table.text(terminal) + details;
+}
+
+}  // namespace gradus::lesson09
