@@ -237,7 +237,7 @@ TEST_SUITE("nn cells") {
 
   TEST_CASE("each preset is the convention of its source") {
     struct Row {
-      const char* name;
+      std::string name;
       GruOptions preset, want;
     };
     const GruReset before = GruReset::before, after = GruReset::after;
@@ -256,10 +256,10 @@ TEST_SUITE("nn cells") {
   }
 
   TEST_CASE("the preset cho2014 is the unit of Cho et al.: numbers and gradients made with PyTorch") {
-    for (const char* name : {"gru_cho2014", "gru_bahdanau2014"}) {
+    for (const std::string name : {"gru_cho2014", "gru_bahdanau2014"}) {
       CAPTURE(name);
       const Fixture& f = fixture(name);
-      const bool cho = std::string(name) == "gru_cho2014";
+      const bool cho = name == "gru_cho2014";
       Gru cell;
       cell.options = cho ? cho2014() : bahdanau2014();
       std::vector<Parameter> leaves;

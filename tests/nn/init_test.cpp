@@ -273,7 +273,7 @@ TEST_SUITE("nn init") {
 
   TEST_CASE("a fresh scorer is not dead: every parameter gets a gradient that is not zero") {
     for (ScoreKind kind : {ScoreKind::general, ScoreKind::additive, ScoreKind::concat}) {
-      CAPTURE(to_string(kind));
+      CAPTURE(std::string(to_string(kind)));
       Generator g(21);
       const Score score = clone(Score(kind, 3, 4, 5, g), f64);
       Numbers numbers(1);

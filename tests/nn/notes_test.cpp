@@ -1,0 +1,219 @@
+// The numbers that the course notes print, to their printed digits: what follows from arithmetic has to come out of
+// the library's own ops.
+#include <algorithm>
+
+#include "nn/attention.h"
+#include "nn/layers.h"
+#include "tests/nn/check.h"
+
+using namespace gradus;
+using namespace gradus::testing;
+
+namespace {
+
+Var row(std::initializer_list<double> values) {
+  return tensor(Shape{1, static_cast<std::int64_t>(values.size())}, values, f64);
+}
+Score parameterless(ScoreKind kind) {
+  Score score;
+  score.kind = kind;
+  return score;
+}
+struct Traced {
+  std::vector<double> scores, weights, context;
+};
+Traced trace(ScoreKind kind, const Var& query, const Var& H) {
+  const Score score = parameterless(kind);
+  const Var e = score(query, score.keys(H));
+  const Attended a = attend(e, H);
+  return {vec(e), vec(a.weights), vec(a.context)};
+}
+
+// Note 0: states that stand for "cat", "sat", "mat".
+Var three_words() { return tensor(Shape{1, 3, 3}, {1, 0, .2, .5, .5, .1, .1, .9, .3}, f64); }
+// Note 1: s_prev and the states of two words.
+Var note1_query() { return row({.8, -.2, .5}); }
+Var note1_states() { return tensor(Shape{1, 2, 3}, {.1, .9, .3, .7, .2, -.5}, f64); }
+
+// Normal numbers that are redrawn beyond two deviations.
+Tensor truncated_normal(const Shape& shape, double deviation, Generator& g) {
+  std::vector<double> values;
+  while (static_cast<std::int64_t>(values.size()) < shape.size()) {
+    const double value = g.normal();
+    if (std::fabs(value) < 2) values.push_back(deviation * value);
+  }
+  return tensor(shape, values, f64);
+}
+
+// Note 3's pooling: a learned query h_t (D, 1) on states H (B, T, D), softmax over the axis that is given.
+struct Pooled {
+  Var scores, weights, mixed, context;
+};
+Pooled pool(const Var& H, const Var& W, const Var& h_t, Axis axis) {
+  const std::int64_t batch = H.shape()[0], length = H.shape()[1], d = H.shape()[2];
+  const Var score = matmul(matmul(reshape(H, Shape{batch * length, d}), W), h_t);  // (B T, 1)
+  const Var scores = reshape(score, Shape{batch, length, 1});
+  const Var weights = softmax(scores, axis);                            // (B, T, 1)
+  const Var mixed = H * expand(weights, Axis{2}, d);                    // (B, T, D)
+  const Var context = matmul(transpose(H, Axis{1}, Axis{2}), weights);  // (B, D, 1)
+  return {score, weights, mixed, context};
+}
+
+}  // namespace
+
+TEST_SUITE("nn notes") {
+  TEST_CASE("note 0: s close to the first word gives .464 .305 .231 and context .6399 .3601 .1925") {
+    const Traced t = trace(ScoreKind::dot, row({.9, .1, .2}), three_words());
+    CHECK(gap(t.scores, {.94, .52, .24}) <= exact);
+    CHECK(prints_as(t.weights, {.464, .305, .231}, 3));
+    CHECK(prints_as(t.context, {.6399, .3601, .1925}, 4));
+  }
+
+  TEST_CASE("note 0: moving the state moves the weight to the last word, .219 .317 .464") {
+    const Traced t = trace(ScoreKind::dot, row({.1, .9, .3}), three_words());
+    CHECK(prints_as(t.weights, {.219, .317, .464}, 3));
+    CHECK(std::max_element(t.weights.begin(), t.weights.end()) - t.weights.begin() == 2);
+  }
+
+  TEST_CASE("note 0: with cosine instead of dot the weights are .4353 .3533 .2113") {
+    const Traced t = trace(ScoreKind::cosine, row({.9, .1, .2}), three_words());
+    CHECK(prints_as(t.weights, {.4353, .3533, .2113}, 4));
+  }
+
+  TEST_CASE("note 0: 5 queries on 10 keys of 128 give (2, 5, 128) and weights (2, 5, 10)") {
+    Numbers numbers(1);
+    const Var queries = drawn_tensor(Shape{2, 5, 128}, numbers), keys = drawn_tensor(Shape{2, 10, 128}, numbers);
+    std::vector<Var> outputs, weights;
+    for (std::int64_t t = 0; t < 5; ++t) {
+      const Attended a = attend(parameterless(ScoreKind::scaled_dot)(select(queries, Axis{1}, t), keys), keys);
+      outputs.push_back(a.context);
+      weights.push_back(a.weights);
+    }
+    CHECK(stack_along(outputs, Axis{1}).shape() == Shape{2, 5, 128});
+    CHECK(stack_along(weights, Axis{1}).shape() == Shape{2, 5, 10});
+    for (double total : vec(sum(stack_along(weights, Axis{1}), Axis{2}))) CHECK(near(total, 1, exact));
+  }
+
+  TEST_CASE("note 0: general attention is dot attention with W' s") {
+    Numbers numbers(2);
+    const Var H = drawn_tensor(Shape{1, 4, 3}, numbers), s = drawn_tensor(Shape{1, 2}, numbers);
+    Score general;
+    general.kind = ScoreKind::general;
+    general.W_a = parameter(drawn_tensor(Shape{2, 3}, numbers));
+    const Var projected = tensor(Shape{1, 3}, paper::row_mul(vec(s), mat(general.W_a)), f64);
+    CHECK(gap(general(s, general.keys(H)), parameterless(ScoreKind::dot)(projected, H)) <= exact);
+  }
+
+  TEST_CASE("note 1: scores .05 .27, weights .4452 .5548, context .4329 .5117 -.1438") {
+    const Traced t = trace(ScoreKind::dot, note1_query(), note1_states());
+    CHECK(gap(t.scores, {.05, .27}) <= exact);
+    CHECK(prints_as(t.weights, {.4452, .5548}, 4));
+    CHECK(prints_as(t.context, {.4329, .5117, -.1438}, 4));
+  }
+
+  TEST_CASE("note 1: with cosine the weights are .4347 .5653") {
+    CHECK(prints_as(trace(ScoreKind::cosine, note1_query(), note1_states()).weights, {.4347, .5653}, 4));
+  }
+
+  TEST_CASE("note 1: a longer key wins in dot and loses in cosine") {
+    const Var q = row({1, 0}), H = tensor(Shape{1, 2, 2}, {3, 3, 1, 0}, f64);
+    const Traced by_dot = trace(ScoreKind::dot, q, H), by_cosine = trace(ScoreKind::cosine, q, H);
+    CHECK(gap(by_dot.scores, {3, 1}) <= exact);
+    CHECK(gap(by_cosine.scores, {std::sqrt(0.5), 1}) <= exact);
+    CHECK(by_dot.weights[0] > by_dot.weights[1]);
+    CHECK(by_cosine.weights[0] < by_cosine.weights[1]);
+  }
+
+  TEST_CASE("note 1: equal scores give every position the same weight, 1/3 of three") {
+    const Attended a = attend(zeros(Shape{1, 3}, f64), three_words());
+    for (double weight : vec(a.weights)) CHECK(near(weight, 1.0 / 3, 1e-15));
+    CHECK(gap(a.context, {1.6 / 3, 1.4 / 3, .6 / 3}) <= exact);
+  }
+
+  TEST_CASE("note 1: orthogonal vectors score 0 and still get a weight") {
+    const Traced t = trace(ScoreKind::dot, row({1, 0}), tensor(Shape{1, 2, 2}, {0, 5, 0, -5}, f64));
+    CHECK(t.scores == std::vector<double>{0, 0});
+    CHECK(t.weights == std::vector<double>{0.5, 0.5});
+  }
+
+  TEST_CASE("note 1: dividing by the sum gives .156 .844, sharper than softmax's .445 .555") {
+    const Var e = row({.05, .27});
+    const Var divided = e / expand_new(sum(e, Axis{1}), Axis{1}, 2);
+    CHECK(prints_as(vec(divided), {.156, .844}, 3));
+    CHECK(prints_as(vec(softmax(e, Axis{1})), {.445, .555}, 3));
+  }
+
+  TEST_CASE("note 1: softmax takes what dividing by the sum cannot: negative scores, zero sums, a shift") {
+    const Var mixed = row({-1, 1});
+    CHECK(!all_finite((mixed / expand_new(sum(mixed, Axis{1}), Axis{1}, 2)).value()));
+    for (double weight : vec(softmax(mixed, Axis{1}))) CHECK((weight > 0 && weight < 1));
+    CHECK(gap(softmax(row({.05 + 7, .27 + 7}), Axis{1}), softmax(row({.05, .27}), Axis{1})) <= exact);
+  }
+
+  TEST_CASE("note 1: temperature .5 .25 .1 gives the second word .608 .707 .900") {
+    struct Row {
+      double temperature, weight;
+    };
+    for (const Row& r : {Row{1, .555}, Row{.5, .608}, Row{.25, .707}, Row{.1, .900}}) {
+      CAPTURE(r.temperature);
+      CHECK(prints_as(vec(softmax(row({.05, .27}) / r.temperature, Axis{1}))[1], r.weight, 3));
+    }
+  }
+
+  TEST_CASE("note 3: shapes (B, T, D) -> (B T, 1) -> (B, T, 1) -> (32, 128, 1)") {
+    Generator g(1);
+    const Pooled p = pool(truncated_normal(Shape{32, 8, 128}, .5, g), truncated_normal(Shape{128, 128}, .5, g),
+                          truncated_normal(Shape{128, 1}, .5, g), Axis{1});
+    CHECK(p.scores.shape() == Shape{256, 1});
+    CHECK(p.weights.shape() == Shape{32, 8, 1});
+    CHECK(p.context.shape() == Shape{32, 128, 1});
+    CHECK(tanh(p.context).shape() == Shape{32, 128, 1});
+  }
+
+  TEST_CASE("note 3: weighting without summing keeps (32, 8, 128), and its sum is the context") {
+    Generator g(2);
+    const Pooled p = pool(truncated_normal(Shape{32, 8, 128}, .5, g), truncated_normal(Shape{128, 128}, .5, g),
+                          truncated_normal(Shape{128, 1}, .5, g), Axis{1});
+    CHECK(p.mixed.shape() == Shape{32, 8, 128});
+    CHECK(gap(sum(p.mixed, Axis{1}), reshape(p.context, Shape{32, 128})) <= exact);
+  }
+
+  TEST_CASE("note 3: softmax over the last axis makes every weight 1 and the query's gradient exactly 0") {
+    Generator g(3);
+    const Var H = truncated_normal(Shape{4, 8, 16}, .5, g);
+    const Var W = parameter(truncated_normal(Shape{16, 16}, .5, g)),
+              h_t = parameter(truncated_normal(Shape{16, 1}, .5, g));
+    const Pooled wrong = pool(H, W, h_t, Axis{2});
+    for (double weight : vec(wrong.weights)) CHECK(weight == 1);
+    CHECK(gap(reshape(wrong.context, Shape{4, 16}), sum(H, Axis{1})) <= exact);
+    backward(weighted(tanh(wrong.context), 4));
+    CHECK(all_zero(h_t.grad()));
+    CHECK(all_zero(W.grad()));
+  }
+
+  TEST_CASE("note 3: over the right axis the weights sum to 1 and the query learns") {
+    Generator g(3);
+    const Var H = truncated_normal(Shape{4, 8, 16}, .5, g);
+    const Var W = parameter(truncated_normal(Shape{16, 16}, .5, g)),
+              h_t = parameter(truncated_normal(Shape{16, 1}, .5, g));
+    const Pooled right = pool(H, W, h_t, Axis{1});
+    for (double total : vec(sum(right.weights, Axis{1}))) CHECK(near(total, 1, exact));
+    backward(weighted(tanh(right.context), 4));
+    CHECK(largest(h_t.grad()) > 1e-3);
+    CHECK(largest(W.grad()) > 1e-3);
+  }
+
+  TEST_CASE("note 3: a start with deviation .5 gives scores of deviation about 11 at D = 128: softmax is saturated") {
+    Generator g(5);
+    double squares = 0, weight = 0;
+    const int draws = 8;
+    for (int k = 0; k < draws; ++k) {
+      const Pooled p = pool(truncated_normal(Shape{32, 8, 128}, .5, g), truncated_normal(Shape{128, 128}, .5, g),
+                            truncated_normal(Shape{128, 1}, .5, g), Axis{1});
+      squares += mean(square(p.scores)).item() / draws;
+      weight += mean(max(p.weights, Axis{1})).item() / draws;
+    }
+    CHECK(std::fabs(std::sqrt(squares) - 11) < 1.5);
+    CHECK(weight > 0.85);
+  }
+}
