@@ -161,7 +161,7 @@ TEST_SUITE("npy") {
          "names 'fortran_order' twice"},
         {"an unknown key", npy("{'descr': '<f4', 'order': False, 'shape': (3,), }\n", f4(3)), "unknown key 'order'"},
         {"text after the dict", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } + 1\n", f4(3)),
-         "nothing"},
+         "should have nothing but spaces"},
         {"order as a number", npy(dict("<f4", "(3,)", "0"), f4(3)), "should have 'False'"},
         {"order in small letters", npy(dict("<f4", "(3,)", "false"), f4(3)), "should have 'False'"},
         {"a string without an end", npy("{'descr: \n", f4(3)), "a plain string"},
