@@ -95,8 +95,7 @@ class TapReporter final : public doctest::IReporter {
     }
   }
 
-  template <typename... Parts>
-  void comment(const Parts&... parts) {
+  template <typename... Parts> void comment(const Parts&... parts) {
     std::ostringstream text;
     (text << ... << parts);
     std::istringstream lines(text.str());

@@ -3,7 +3,8 @@
 # Usage: gradus_script.sh ROOT   TAP
 set -eu
 . "$(dirname "$0")/tap.sh"
-script=$1/gradus
+root=$1
+script=$root/gradus
 unset GRADUS_PORTABLE GRADUS_CI CXX
 
 tree="$work/路 径/my checkout"
@@ -120,6 +121,27 @@ mv "$tree" "$work/moved"
 tree=$work/moved
 gradus list
 check "gradus: works after the checkout was moved" said 7 "[--root][$tree]"
+
+# A compiler that says it is an old one.
+cat >"$work/bin/old-g++" <<'TEXT'
+#!/bin/sh
+if [ "$*" = --version ]; then c++ --version | sed 's/[0-9]*\.[0-9]*\.[0-9]*/10.2.1/g'; else exec c++ "$@"; fi
+TEXT
+chmod +x "$work/bin/old-g++"
+code=0
+CXX="$work/bin/old-g++" meson setup "$work/old" "$root" >"$work/out" 2>"$work/err" || code=$?
+check "gradus: a compiler that is too old is named, and what to do" said 1 '10.2.1 is too old: Gradus needs g++ 11'
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  mkdir "$work/readonly"
+  cp "$script" "$tree"/meson* "$work/readonly/"
+  chmod 755 "$work"
+  code=0
+  setpriv --reuid=65534 --clear-groups "$work/readonly/gradus" list >"$work/out" 2>"$work/err" || code=$?
+  check "gradus: without write permission it says so" said 1 "cannot write to $work/readonly/build"
+else
+  skip "gradus: without write permission it says so" "needs root"
+fi
 
 # A machine on which much is missing: only the commands named here, and stand-ins that tell how they were called.
 bare() {
