@@ -66,6 +66,17 @@ template <class F, std::size_t... k>
 void pointwise_backward(const Tensor& dy, Inputs& in, std::index_sequence<k...> all) {
   const std::array<const Tensor*, sizeof...(k)> x{&in.value(k)...};
   std::array<Node::Target, sizeof...(k)> grad{(in.needs(k) ? in.target(k) : Node::Target{})...};
+  // What is written must be written by one operand alone: not where x and a view of x share a gradient, and not where
+  // the formula ignores the operand.
+  using Y = decltype(F{}(seed<k>(Pack<float>{})...));
+  for (std::size_t i = 0; i < grad.size(); ++i) {
+    bool alone = Y::depends_on(static_cast<unsigned>(i));
+    for (std::size_t j = 0; j < grad.size(); ++j)
+      alone = alone && (j == i || grad[j].grad.buffer().get() != grad[i].grad.buffer().get());
+    if (!grad[i].fresh || alone) continue;
+    fill_(grad[i].grad, 0);
+    grad[i].fresh = false;
+  }
   dispatch(dy.dtype(), [&](auto t) { pointwise_backward_rows<decltype(t)>(F{}, dy, x, grad, all); });
 }
 
@@ -89,7 +100,8 @@ template <class F, class... Rest>
 requires(std::is_convertible_v<Rest, Var>&&...) Var
     pointwise_sum(const char* op, F f, Axis axis, const Var& first, const Rest&... rest) {
   const std::vector<Var> inputs{first, rest...};
-  const std::int64_t length = first.size(axis);
+  check_axis(op, first.shape(), axis);
+  const std::int64_t length = first.shape()[axis];
   return [&]<std::size_t... k>(std::index_sequence<k...> all) {
     return record(op, pointwise_sum(op, f, axis, inputs[k].value()...), inputs,
                   [all, axis, length](const Tensor& dy, Inputs& in) {

@@ -100,14 +100,16 @@ void Node::backward(const Tensor&, Inputs&) {}
 void Node::destroy(Node* node) {
   // A node that goes releases its inputs, which may go too: they queue here, so that a chain of a million nodes does
   // not nest a million destructors.
-  thread_local std::vector<Node*> waiting;
+  // They are linked through the nodes themselves, so that nothing here can run out of memory or outlive its thread.
+  thread_local Node* waiting = nullptr;
   thread_local bool draining = false;
-  waiting.push_back(node);
+  node->next_waiting = waiting;
+  waiting = node;
   if (draining) return;
   draining = true;
-  while (!waiting.empty()) {
-    Node* next = waiting.back();
-    waiting.pop_back();
+  while (waiting) {
+    Node* next = waiting;
+    waiting = next->next_waiting;
     delete next;
     node_count.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -118,14 +120,14 @@ Var::Var(Tensor value) : Var(std::move(value), false) {}
 
 Var::Var(Tensor value, bool requires_grad) {
   if (!value.defined()) throw ValueError("a Var needs a tensor: this one holds nothing yet");
-  auto* node = new Node;
+  Ref<Node> node(new Node);
   node_count.fetch_add(1, std::memory_order_relaxed);
   node->id = next_id.fetch_add(1, std::memory_order_relaxed);
   // Elements that share a number cannot have gradients of their own, so a stretched leaf is written out.
   node->value = requires_grad && value.stretched() ? copy(value) : std::move(value);
   node->requires_grad = requires_grad;
   if (!requires_grad) node->op = "constant";
-  node_ = Ref<Node>(node);
+  node_ = std::move(node);
 }
 
 Var parameter(Tensor value) { return Var(std::move(value), true); }

@@ -34,9 +34,10 @@ struct Node : Counted {
   Tensor grad;  // undefined until something flows in; has the value's shape, and never its buffer
   std::vector<Edge> inputs;
   bool requires_grad = false;
-  bool freed = false;           // backward has used this node up
-  std::uint64_t mark = 0;       // of the backward run that saw it last
-  std::uint32_t consumers = 0;  // edges that point here, kept for views only
+  bool freed = false;            // backward has used this node up
+  std::uint64_t mark = 0;        // of the backward run that saw it last
+  std::uint32_t consumers = 0;   // edges that point here, kept for views only
+  Node* next_waiting = nullptr;  // to be destroyed after this one
 
   virtual ~Node() = default;
   virtual void backward(const Tensor& dy, Inputs& inputs);  // adds into the inputs' gradients

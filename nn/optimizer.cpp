@@ -37,7 +37,7 @@ OptimizerState Optimizer::state() const {
   state.steps = steps_;
   for (const auto& [name, tensors] : const_cast<Optimizer*>(this)->slots()) {
     for (std::size_t i = 0; i < parameters_.size(); ++i)
-      state.tensors.emplace_back(name + "." + parameters_[i].name, (*tensors)[i]);
+      state.tensors.emplace_back(name + "." + parameters_[i].name, copy((*tensors)[i]));
   }
   return state;
 }

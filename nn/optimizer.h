@@ -67,10 +67,13 @@ class Adam : public Optimizer {
   std::vector<std::pair<std::string, std::vector<Tensor>*>> slots() override;
   std::vector<Tensor> m_, v_;
 };
+struct AdamWOptions {
+  double rate = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
+};
 class AdamW : public Adam {
  public:
-  explicit AdamW(std::vector<Parameter> parameters, AdamOptions adam_options = {.weight_decay = 0.01})
-      : Adam(std::move(parameters), adam_options) {}
+  explicit AdamW(std::vector<Parameter> parameters, AdamWOptions o = {})
+      : Adam(std::move(parameters), {o.rate, o.beta1, o.beta2, o.eps, o.weight_decay}) {}
 };
 
 // Scales all gradients together so that their global norm is at most `largest` (Pascanu et al. 2013); a norm of 0 is

@@ -10,10 +10,10 @@ namespace gradus::lesson09 {
 struct SwappedDecoder : BahdanauDecoder {
   using BahdanauDecoder::BahdanauDecoder;
   Step step(const Var& y_emb, const State& s_prev, const Memory& memory) const override {
-    const Var c_prev = s_prev.attentional.defined() ? s_prev.attentional : Var(no_context(memory));  // c_{t-1}, c_0 = 0
-    State s_t = cell.step(concat({y_emb, c_prev}, Axis{1}), s_prev);                                 // (B, d_s)
-    auto [context, weights] = attend(score(s_t, memory.keys), memory.values, memory.mask);           // the query is s_t
-    s_t.attentional = context;  // the state carries the context to the next step
+    const Var c_prev = s_prev.context.defined() ? s_prev.context : Var(no_context(memory));  // c_{t-1}, c_0 = 0
+    State s_t = cell.step(concat({y_emb, c_prev}, Axis{1}), s_prev);                         // (B, d_s)
+    auto [context, weights] = attend(score(s_t, memory.keys), memory.values, memory.mask);   // the query is s_t
+    s_t.context = context;  // the state carries the context to the next step
     return {s_t, context, weights};
   }
 

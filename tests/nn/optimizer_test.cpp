@@ -55,7 +55,7 @@ std::vector<Kind> all_kinds() {
   return {{"SGD", make<Sgd>(SgdOptions{.rate = 0.1})},
           {"SGD with momentum and decay", make<Sgd>(SgdOptions{.rate = 0.1, .momentum = 0.9, .weight_decay = 0.1})},
           {"Adam", make<Adam>(AdamOptions{.rate = 0.01})},
-          {"AdamW", make<AdamW>(AdamOptions{.rate = 0.01, .weight_decay = 0.1})}};
+          {"AdamW", make<AdamW>(AdamWOptions{.rate = 0.01, .weight_decay = 0.1})}};
 }
 
 std::vector<Parameter> two_parameters(DType dtype = f64) {
@@ -97,7 +97,7 @@ TEST_SUITE("nn optimizer") {
                           make<Adam>(AdamOptions{.rate = 0.05, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-4}));
   }
   TEST_CASE("AdamW is torch.optim.AdamW over five steps") {
-    check_against_fixture("adamw", make<AdamW>(AdamOptions{.rate = 0.01, .weight_decay = 0.1}));
+    check_against_fixture("adamw", make<AdamW>(AdamWOptions{.rate = 0.01, .weight_decay = 0.1}));
   }
 
   TEST_CASE("SGD follows the formulas for sixty steps, every momentum with every decay") {
