@@ -24,10 +24,27 @@ const char* shade(double value, double top) {
   return part < 1e-3 ? "░" : part < 0.03 ? "▒" : part < 0.3 ? "▓" : "█";
 }
 
+// Lines of at most `width` characters, broken at spaces; the second and later ones indented.
+std::string wrapped(const std::string& text, std::size_t width) {
+  std::string out, line;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      out += line + "\n";
+      line = "  ";
+    }
+    line += (line.empty() || line == "  " ? "" : " ") + word;
+    at = end + 1;
+  }
+  return out + line + "\n";
+}
+
 }  // namespace
 
 std::string Probe::picture(int width) const {
-  std::string out = name + ": " + (passed ? "PASSED" : can_tell ? "FAILED" : "CANNOT TELL") + ": " + sentence + "\n";
+  const char* verdict = passed ? "PASSED" : can_tell ? "FAILED" : "CANNOT TELL";
+  std::string out = wrapped(name + ": " + verdict + ": " + sentence, static_cast<std::size_t>(std::max(width, 20)));
   if (matrix.values.empty()) return out;
   std::size_t label = 0, column = 6;
   for (const std::string& text : matrix.rows) label = std::max(label, text.size());
@@ -47,8 +64,10 @@ std::string Probe::picture(int width) const {
     return out + "\n";
   }
   const std::size_t shown = std::min(matrix.columns.size(), room);
-  out += fmt::format("  columns {} to {}{}; · is exactly 0, ░ ▒ ▓ █ up to {}\n", matrix.columns.front(),
-                     matrix.columns[shown - 1], shown < matrix.columns.size() ? " (of more)" : "", cell_text(top));
+  out +=
+      wrapped(fmt::format("columns {} to {}{}; · is exactly 0, ░ ▒ ▓ █ up to {}", matrix.columns.front(),
+                          matrix.columns[shown - 1], shown < matrix.columns.size() ? " (of more)" : "", cell_text(top)),
+              static_cast<std::size_t>(std::max(width, 20)) - 2);
   for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
     out += fmt::format("  {:<{}} ", matrix.rows[r], label);
     for (std::size_t c = 0; c < shown; ++c) out += shade(matrix.at(r, c), top);

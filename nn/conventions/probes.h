@@ -61,10 +61,12 @@ Probe probe_source(const DecoderUnderTest& decoder, const DecoderInputs& inputs,
 
 // Encoder positions in another order: weights move with them, states, contexts and logits stay.
 Probe probe_permutation(const DecoderUnderTest& decoder, const DecoderInputs& inputs);
-// Other numbers at masked positions: every output bitwise the same, their weight and their gradient exactly 0. Cannot
-// tell when nothing is masked.
+// Other numbers at masked positions: every output bitwise the same (`measured` is then "bitwise"), their weight and
+// their gradient exactly 0. A mask that is multiplied in after the softmax and normalised again is right to rounding
+// only
+// ("to rounding"), and passes with a hint. Cannot tell when nothing is masked.
 Probe probe_padding_content(const DecoderUnderTest& decoder, const DecoderInputs& inputs);
-// More masked positions behind: every output the same to 4 ulp of the largest number of its row.
+// More masked positions behind: every output the same to 4 ulp of the largest number of its row (a row: the last axis).
 Probe probe_padding_length(const DecoderUnderTest& decoder, const DecoderInputs& inputs);
 // Other examples in the batch: row 0 bitwise the same when they change, and to 4 ulp when it is alone. Needs B > 1.
 Probe probe_batch_neighbours(const DecoderUnderTest& decoder, const DecoderInputs& inputs);
@@ -87,8 +89,8 @@ Probe probe_scorer(const DecoderUnderTest& decoder, const DecoderInputs& inputs)
 Probe probe_parameters(const DecoderUnderTest& decoder, const DecoderInputs& inputs);
 // The gradient of 2 u - 3 v as output gradient is 2 times that of u minus 3 times that of v.
 Probe probe_linearity(const DecoderUnderTest& decoder, const DecoderInputs& inputs);
-// A second forward and backward without zero_grad doubles every gradient, and so does a second backward through the
-// same graph, bitwise.
+// A second forward and backward without zero_grad doubles every gradient (to rounding, since sums run in another
+// order), and so does a second backward through the same graph.
 Probe probe_two_backwards(const DecoderUnderTest& decoder, const DecoderInputs& inputs);
 
 // All of the above that apply, in this order.

@@ -114,7 +114,7 @@ Probe probe_padding_content(const DecoderUnderTest& decoder, const DecoderInputs
     const DecoderRun before = decoder.run(in), after = decoder.run(other);
     probe.matrix = weights_of_row(before, row);
     const Apart gap = apart(before, after);
-    double weight_on_padding = 0, gradient_on_padding = 0;
+    double weight_on_padding = 0;
     for (const Var& alpha : before.weights) {
       for (std::int64_t b = 0; b < in.H.size(Axis{0}); ++b) {
         for (std::int64_t i = 0; i < in.H.size(Axis{1}); ++i) {
@@ -122,24 +122,31 @@ Probe probe_padding_content(const DecoderUnderTest& decoder, const DecoderInputs
         }
       }
     }
+    double gradient_on_padding = 0, gradient = 0;
     const Var all = flat(before);
-    backward(all, random_like(all, 5));
+    if (all.requires_grad()) backward(all, random_like(all, 5));
     for (std::int64_t b = 0; b < in.H.size(Axis{0}); ++b) {
       for (std::int64_t i = 0; i < in.H.size(Axis{1}); ++i) {
-        if (!padded(b, i)) continue;
+        double& largest_there = padded(b, i) ? gradient_on_padding : gradient;
         for (double g : select(select(in.H.grad(), Axis{0}, b), Axis{0}, i).to_vector()) {
-          gradient_on_padding = std::max(gradient_on_padding, std::isnan(g) ? 1e300 : std::fabs(g));
+          largest_there = std::fabs(g) <= largest_there ? largest_there : std::isnan(g) ? 1e300 : std::fabs(g);
         }
       }
     }
     clear(decoder, in);
-    probe.passed = gap.bitwise && weight_on_padding == 0 && gradient_on_padding == 0;
-    if (!gap.bitwise) probe.sentence = "other numbers at masked positions change " + gap.output;
-    else if (weight_on_padding != 0) probe.sentence = "masked positions have weight";
-    else if (gradient_on_padding != 0) probe.sentence = "a gradient flows into masked positions";
-    else probe.sentence = "other numbers at masked positions change nothing, not by one bit";
+    const bool exact = gap.bitwise && gradient_on_padding == 0;
+    const bool rounded = gap.ulps <= 64 && gradient_on_padding <= 64 * epsilon_of(in.H.dtype()) * gradient;
+    probe.passed = weight_on_padding == 0 && (exact || rounded);
+    if (weight_on_padding != 0) probe.sentence = "masked positions have weight";
+    else if (exact) probe.sentence = "other numbers at masked positions change nothing, not by one bit";
+    else if (rounded)
+      probe.sentence =
+          "other numbers at masked positions change nothing beyond rounding: they take part in "
+          "the softmax and are divided out again; mask the scores instead";
+    else if (gap.ulps > 64) probe.sentence = "other numbers at masked positions change " + gap.output;
+    else probe.sentence = "a gradient flows into masked positions";
     if (!probe.passed) probe.sentence += "; padding must have weight exactly 0 and gradient exactly 0";
-    probe.measured = probe.sentence;
+    probe.measured = exact ? "bitwise" : rounded ? "to rounding" : probe.sentence;
     return probe;
   });
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "nn/conventions/probes_tools.h"
+#include "tensor/reduce.h"
 
 namespace gradus {
 
@@ -45,13 +46,28 @@ Reading read_order(const Matrix& matrix, std::size_t shift) {
   return reading;
 }
 
+// Why weights that nothing moves may be this input's fault and not the decoder's: states that no input moves, or a
+// score whose parameters are zero. Empty when there is no such excuse.
+std::string blind_spot(const DecoderUnderTest& decoder, const DecoderRun& run, const DecoderInputs& in) {
+  for (const Parameter& p : decoder.parameters) {
+    if ((p.name == "W_a" || p.name == "v_a") && norm(p.var.value()) == 0) {
+      return p.name + " is zero, so the score listens to nothing yet; use other parameters";
+    }
+  }
+  const std::vector<Var> states(run.states.begin() + 1, run.states.end());
+  double reached = 0;
+  for (const Var& s : states) {
+    for_each_component(s, {in.y_emb}, [&](double) { reached += squares(in.y_emb); });
+  }
+  return reached > 0 ? "" : "no input moves the state: the update gate is saturated; use other parameters";
+}
+
 Probe judge_order(Probe probe, std::size_t shift, QueryTime expected, const std::string& own,
                   const std::string& before) {
   const Reading seen = read_order(probe.matrix, shift);
   if (largest(probe.matrix) == 0) {
-    return cannot_tell(probe,
-                       "nothing moves any weight: a saturated update gate keeps the state as it is, or the "
-                       "weights listen to nothing; try other parameters");
+    probe.sentence = probe.measured = "nothing that this decoder did before moves any weight, not even " + before;
+    return probe;
   }
   if (seen.future) {
     probe.measured = "weights depend on a later step";
@@ -82,7 +98,9 @@ Probe probe_influence(const DecoderUnderTest& decoder, const DecoderInputs& inpu
     if (T_dec < 2) return cannot_tell(probe, "one decoder step has no step before; use T_dec > 1");
     probe.matrix = jacobian(run.weights, {in.y_emb}, numbered("alpha", T_dec), numbered("y", T_dec),
                             [&](std::size_t k) { return squares_at(in.y_emb, Axis{1}, static_cast<std::int64_t>(k)); });
+    const std::string blind = blind_spot(decoder, run, in);
     clear(decoder, in);
+    if (largest(probe.matrix) == 0 && !blind.empty()) return cannot_tell(probe, blind);
     return judge_order(probe, 0, expected, "the input of its own step", "the input of the step before");
   });
 }
@@ -97,7 +115,9 @@ Probe probe_intervention(const DecoderUnderTest& decoder, const DecoderInputs& i
     // The gradient that reaches the Var of s_k is the answer to a zero added right there.
     probe.matrix = jacobian(run.weights, run.states, numbered("alpha", T_dec), numbered("s", T_dec + 1, 0),
                             [&](std::size_t k) { return squares(run.states[k]); });
+    const std::string blind = blind_spot(decoder, run, in);
     clear(decoder, in);
+    if (largest(probe.matrix) == 0 && !blind.empty()) return cannot_tell(probe, blind);
     return judge_order(probe, 1, expected, "s_t", "s_{t-1}");
   });
 }
