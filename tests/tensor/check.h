@@ -138,12 +138,12 @@ inline bool near(double a, double b, double relative, double absolute = 0) {
   return a == b || std::fabs(a - b) <= relative * std::fmax(std::fabs(a), std::fabs(b)) + absolute;
 }
 // The same against the largest number of the lot, which is what rounding in sums amounts to.
-inline bool near(const std::vector<double>& a, const std::vector<double>& b, double relative) {
+inline bool near(const std::vector<double>& a, const std::vector<double>& b, double relative, double absolute = 0) {
   if (a.size() != b.size()) return false;
   double scale = 0;
   for (double value : b) scale = std::fmax(scale, std::fabs(value));
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!(a[i] == b[i] || std::fabs(a[i] - b[i]) <= relative * scale)) return false;
+    if (!(a[i] == b[i] || std::fabs(a[i] - b[i]) <= relative * scale + absolute)) return false;
   }
   return true;
 }
