@@ -84,6 +84,19 @@ Vec normalised(const AttentionConvention& c, Vec e) {
       one[static_cast<std::size_t>(top - e.begin())] = 1;
       return one;
     }
+    case Normaliser::softmax_of_tanh:  // masked scores stay at -infinity
+      for (double& v : e)
+        if (std::isfinite(v)) v = std::tanh(v);
+      break;
+    case Normaliser::exp: {
+      for (double& v : e) v = std::exp(v);
+      return e;
+    }
+    case Normaliser::log_softmax: {
+      e = activate(Activation::softmax, std::move(e));
+      for (double& v : e) v = v > 0 ? std::log(v) : 0;
+      return e;
+    }
     case Normaliser::unshifted_softmax: {
       for (double& v : e) v = std::exp(v);
       return divided(e, sum_of(e));
@@ -189,11 +202,14 @@ Array contexts(const AttentionConvention& c, const Array& weights, const Array& 
       if (nonzero(mask, b, i)) ++real, last = i;
     for (std::size_t t = 0; t < T_q; ++t) {
       Vec context(d_v);
+      const Row given = weights.row({b, t});
+      const auto largest = static_cast<std::size_t>(std::max_element(given.begin(), given.end()) - given.begin());
       for (std::size_t i = 0; i < T_enc; ++i) {
         double weight = weights.at({b, t, i});
         if (c.context_sum == ContextSum::uniform) weight = nonzero(mask, b, i) ? 1 / static_cast<double>(real) : 0;
         if (c.context_sum == ContextSum::first) weight = i == 0;
         if (c.context_sum == ContextSum::last) weight = i == last;
+        if (c.context_sum == ContextSum::largest) weight = i == largest;
         if (c.context_sum == ContextSum::over_length) weight /= static_cast<double>(T_enc);
         const std::size_t place = i + static_cast<std::size_t>(c.value_shift);  // a negative place wraps out of range
         if (weight == 0 || place >= T_enc) continue;

@@ -10,7 +10,8 @@ namespace gradus::reference {
 // Along which numbers a weight competes. keys is right (over T_enc). singleton: every number alone, so all weights
 // are 1. queries: over T_dec. keys_and_queries: jointly. all: over the whole batch too.
 enum class SoftmaxAxis { keys, batch, queries, singleton, keys_and_queries, all };
-// softmax is right; the others are what people write instead. unshifted overflows; hardmax takes the first largest.
+// softmax is right; the others are what people write instead. unshifted overflows; hardmax takes the first largest; exp
+// lacks the division; log_softmax keeps the logarithm; softmax_of_tanh squashes the scores first.
 enum class Normaliser {
   softmax,
   unshifted_softmax,
@@ -20,7 +21,10 @@ enum class Normaliser {
   sigmoid,
   relu,
   identity,
-  hardmax
+  hardmax,
+  exp,
+  log_softmax,
+  softmax_of_tanh
 };
 
 // Whose mask is read (true = may be attended). Mistakes: the query's own mask, the mask inverted, off by one at the end
@@ -33,8 +37,8 @@ enum class MaskUse { fill, ignore, multiply_before, multiply_after, multiply_aft
 enum class EmptyRow { error, zeros, nan, uniform };
 
 // What is summed. uniform, first, last: the weights are not used (Cho et al. 2014 uses one fixed context: last).
-// over_length: the weighted sum divided by T_enc again.
-enum class ContextSum { weighted, uniform, first, last, over_length };
+// over_length: the weighted sum divided by T_enc again. largest: the value with the largest weight alone.
+enum class ContextSum { weighted, uniform, first, last, over_length, largest };
 // The rows that keys or values are taken from. Mistakes: the next example's, the row backwards in time, or a
 // (T, B, d) buffer reshaped to (B, T, d) where it should have been transposed.
 enum class MemoryRead { own, next_example, time_reversed, reshaped };

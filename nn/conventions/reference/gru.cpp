@@ -13,6 +13,12 @@ Vec candidate_preactivation(GruReset reset, const Gates& gates, Row r, Row x, Ro
       return add(gates.from_input('n', x), multiply(gates.from_state('n', h), r));
     case GruReset::on_input:
       return add(multiply(gates.from_input('n', x), r), gates.from_state('n', h));
+    case GruReset::after_bias_outside: {
+      Gates bare = gates;
+      bare.biases = Biases::one;  // U h alone
+      const Vec bias = add(gates.from_state('n', h), multiply(bare.from_state('n', h), Vec(r.size(), -1)));
+      return add(add(gates.from_input('n', x), multiply(bare.from_state('n', h), r)), bias);
+    }
     case GruReset::unused:
       break;
   }

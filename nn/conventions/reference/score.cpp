@@ -47,7 +47,7 @@ double compare(const ScoreConvention& c, const Arrays& arrays, Row q, Row h, std
     case Score::cosine:
       return cosine(c.cosine_norm, q, h);
     case Score::additive:
-      return weighed_energy(c, arrays, add(copy(q), h));
+      return weighed_energy(c, arrays, c.product ? multiply(copy(q), h) : add(copy(q), h));
     case Score::concat:
     case Score::mlp:
       return weighed_energy(c, arrays, times_W_a(c, arrays, c.exchanged ? join(copy(h), q) : join(copy(q), h)));

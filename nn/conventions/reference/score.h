@@ -33,6 +33,7 @@ struct ScoreConvention {
   bool transpose_W_a = false;  // read W_a^T, square only
   bool transpose_U_a = false;
   bool exchanged = false;  // W_a h + U_a q; W_a [h; q] (a benign order if training starts from it); h . W_a q
+  bool product = false;    // mistake: tanh(W_a q * U_a h), a product where the paper adds
   bool v_dropped = false;  // the energies are summed instead of weighed by v_a
 };
 

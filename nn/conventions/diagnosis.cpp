@@ -1,0 +1,883 @@
+// The search: which stages can be checked, which hypotheses agree, and what to say about it.
+#include "nn/conventions/diagnosis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "nn/conventions/diagnosis_stages.h"
+#include "nn/conventions/formulas.h"
+#include "nn/conventions/reference/finite_difference.h"
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+// Stages that are found together because what lies between them is not in the trace.
+struct Group {
+  std::vector<Stage> stages;
+  std::vector<std::string> outputs;   // compared with the trace
+  std::vector<std::size_t> fields;    // indices into fields()
+};
+
+// One option a field, by index; -1: the field has no option here.
+using Hypothesis = std::vector<int>;
+
+struct Scored {
+  Hypothesis hypothesis;
+  double residual = infinite;
+};
+
+// Largest difference relative to the largest number of the output; NaN agrees with NaN only.
+double difference(const Array& got, const Array& wanted) {
+  if (got.shape != wanted.shape) return infinite;
+  double most = 0, scale = 0;
+  for (std::size_t i = 0; i < wanted.data.size(); ++i) {
+    const double a = got.data[i], b = wanted.data[i];
+    if (std::isnan(a) && std::isnan(b)) continue;
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      if (a == b) continue;
+      return infinite;
+    }
+    most = std::max(most, std::fabs(a - b));
+    scale = std::max(scale, std::fabs(b));
+  }
+  if (most == 0) return 0;
+  return most / std::max(scale, 1e-300);
+}
+
+// Trouble is what a hypothesis would have to admit: the fewest wins.
+struct Trouble {
+  std::size_t violations = 0, notes = 0;
+  friend auto operator<=>(const Trouble&, const Trouble&) = default;
+};
+
+class Search {
+ public:
+  Search(const Trace& trace, const Options& options)
+      : trace_(trace),
+        options_(options),
+        claim_(find_claim(options.claim.empty() ? trace.meta.claims : options.claim)),
+        all_(fields()) {
+    verdict_.claim = claim_ ? claim_->name : "";
+    single_ = trace.single || looks_single(trace.arrays);
+    tolerance_ = single_ ? 1e-5 : 1e-9;
+    apart_ = single_ ? 1e-3 : 1e-4;
+    given_ = trace.arrays;
+    set_base();
+  }
+
+  Verdict run() {
+    if (trace_.kind == TraceKind::formula) return diagnose_formula(trace_, verdict_.claim);
+    say_subject();
+    for (const Group& group : groups()) find(group);
+    if (trace_.kind == TraceKind::decoder) look_at_weights();
+    conclude();
+    if (options_.gradients && !trace_.gradients.empty() && !named_unknown_) check_gradients();
+    return std::move(verdict_);
+  }
+
+ private:
+  // Numbers that float32 holds exactly were computed in it, whatever the file says.
+  static bool looks_single(const Arrays& arrays) {
+    std::size_t fractions = 0;
+    for (const auto& [name, a] : arrays)
+      for (double x : a.data) {
+        if (!std::isfinite(x)) continue;
+        if (static_cast<double>(static_cast<float>(x)) != x) return false;
+        fractions += x != std::floor(x);
+      }
+    return fractions > 8;
+  }
+
+  // ---- what is there
+
+  bool there(const char* name) const { return reference::find(given_, name) != nullptr; }
+
+  // Whether the claim, the owner's gate order or the gates' names allow this option.
+  bool kept(const std::string& field, const std::string& id) const {
+    if (field == "gate_order" && id != "one") {
+      if (!trace_.gates_by_name.empty()) return id == trace_.gates_by_name;
+      if (!owner_order_.empty()) return id == owner_order_;
+    }
+    return allowed(claim_ ? claim_->keeps : FieldOptions{}, field, id);
+  }
+  bool preferred(const std::string& field, const std::string& id) const {
+    return allowed(claim_ ? claim_->prefers : FieldOptions{}, field, id);
+  }
+  static bool allowed(const FieldOptions& lists, const std::string& field, const std::string& id) {
+    for (const auto& [name, ids] : lists)
+      if (field == name) return std::any_of(ids.begin(), ids.end(), [&](const char* one) { return id == one; });
+    return true;
+  }
+
+  void set_base() {
+    for (char c : trace_.meta.gate_order)
+      if (c != ',' && c != ' ') owner_order_ += c == 'h' ? 'n' : c == 'c' ? 'g' : c;
+    base_.decoder.layers = trace_.layers;
+    base_.query_given = trace_.kind == TraceKind::decoder && there("query");
+    base_.heads.heads = std::max<std::size_t>(trace_.meta.heads, 1);
+    if (const Array* U = reference::find(given_, "U"); U && U->shape.size() == 2 && U->shape[1]) {
+      const std::size_t gates = U->shape[0] / U->shape[1];
+      if (gates == 3) base_.decoder.cell = GruConvention{};
+      else if (gates == 4) base_.decoder.cell = LstmConvention{};
+      else base_.decoder.cell = ElmanConvention{};
+    }
+    if (trace_.kind == TraceKind::multi_head) base_.decoder.attention.score.score = Score::scaled_dot;
+    chosen_.assign(all_.size(), -1);
+  }
+
+  void say_subject() {
+    const char* cell = std::holds_alternative<GruConvention>(base_.decoder.cell)    ? "GRU"
+                       : std::holds_alternative<LstmConvention>(base_.decoder.cell) ? "LSTM"
+                                                                                    : "Elman";
+    if (trace_.kind == TraceKind::decoder) {
+      verdict_.subject = {"decoder with attention", "带注意力的解码器"};
+    } else if (trace_.kind == TraceKind::multi_head) {
+      verdict_.subject = {"attention, " + std::to_string(base_.heads.heads) + (base_.heads.heads == 1 ? " head" : " heads"),
+                          "注意力," + std::to_string(base_.heads.heads) + " 个头"};
+    } else {
+      const std::string n = std::to_string(trace_.layers);
+      verdict_.subject = {std::string(cell) + (trace_.layers > 1 ? ", " + n + " layers" : "") + (trace_.directions > 1 ? ", both directions" : ""),
+                          std::string(cell) + (trace_.layers > 1 ? "," + n + " 层" : "") + (trace_.directions > 1 ? ",双向" : "")};
+    }
+    if (single_)
+      verdict_.notes.push_back({"the numbers are float32: agreement is judged at 1e-5, difference at 1e-3", "数值为 float32:以 1e-5 判一致,以 1e-3 判不同"});
+  }
+
+  std::vector<Group> groups() const {
+    std::vector<Group> made;
+    if (trace_.kind == TraceKind::multi_head) {
+      Group g{{Stage::heads}, {}, {}};
+      for (const char* name : {"alpha", "output"})
+        if (there(name)) g.outputs.push_back(name);
+      if (!g.outputs.empty()) made.push_back(g);
+    } else if (trace_.kind == TraceKind::recurrent) {
+      Group g{{Stage::run}, {}, {}};
+      for (const char* name : {"h", "h_n", "c_n"})
+        if (there(name)) g.outputs.push_back(name);
+      if (!g.outputs.empty()) made.push_back(g);
+      if (there("start") && trace_.directions == 2) made.push_back({{Stage::start}, {"start"}, {}});
+    } else {
+      made = decoder_groups();
+    }
+    for (Group& g : made)
+      for (std::size_t i = 0; i < all_.size(); ++i)
+        for (Stage stage : g.stages)
+          if (std::find(all_[i].stages.begin(), all_[i].stages.end(), stage) != all_[i].stages.end() &&
+              std::find(g.fields.begin(), g.fields.end(), i) == g.fields.end())
+            g.fields.push_back(i);
+    return made;
+  }
+
+  std::vector<Group> decoder_groups() const {
+    const bool states = there("s"), cell = there("W") && there("U") && there("y_emb") && (states || there("s_0"));
+    std::map<Stage, bool> active;
+    const bool queries = states || there("query") || cell;
+    active[Stage::score] = active[Stage::weights] = queries || there("e");
+    active[Stage::context] = active[Stage::weights] || there("alpha");
+    active[Stage::cell] = cell;
+    active[Stage::attentional] = there("W_c") && (states || cell);
+    active[Stage::readout] = there("W_o") && (states || cell);
+    if (!queries) active[Stage::score] = false;
+    const Stage stages[] = {Stage::cell, Stage::score, Stage::weights, Stage::context, Stage::attentional, Stage::readout};
+    const std::map<Stage, std::vector<Stage>> readers = {{Stage::score, {Stage::weights}},
+                                                         {Stage::weights, {Stage::context}},
+                                                         {Stage::context, {Stage::cell, Stage::attentional, Stage::readout}},
+                                                         {Stage::cell, {Stage::score, Stage::attentional, Stage::readout}},
+                                                         {Stage::attentional, {Stage::cell, Stage::readout}},
+                                                         {Stage::readout, {}}};
+    std::map<Stage, Stage> root;
+    for (Stage s : stages) root[s] = s;
+    const std::function<Stage(Stage)> top = [&](Stage s) { return root[s] == s ? s : top(root[s]); };
+    for (Stage s : stages) {
+      if (!active[s] || there(output_of(s))) continue;
+      for (Stage reader : readers.at(s))
+        if (active[reader]) root[top(reader)] = top(s);
+    }
+    std::vector<Group> made;
+    for (Stage s : stages) {
+      if (!active[s]) continue;
+      auto same = std::find_if(made.begin(), made.end(), [&](const Group& g) { return top(g.stages[0]) == top(s); });
+      if (same == made.end()) made.push_back({{s}, {}, {}}), same = made.end() - 1;
+      else same->stages.push_back(s);
+      if (there(output_of(s))) same->outputs.push_back(output_of(s));
+    }
+    std::erase_if(made, [](const Group& g) { return g.outputs.empty(); });
+    if (there("W_s") && there("s_0")) made.push_back({{Stage::start}, {"s_0"}, {}});
+    return made;
+  }
+
+  // ---- hypotheses of a group
+
+  std::optional<Model> build(const Group& group, const Hypothesis& h) const {
+    Model model = base_;
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const bool own = std::find(group.fields.begin(), group.fields.end(), i) != group.fields.end();
+      const int option = own ? h[i] : chosen_[i];
+      if (option < 0) continue;
+      try {
+        if (!all_[i].options[static_cast<std::size_t>(option)].apply(model, given_)) return std::nullopt;
+      } catch (const std::invalid_argument&) {
+        return std::nullopt;  // the option asks for an array that is not there or has another shape
+      }
+    }
+    return model;
+  }
+
+  double residual(const Group& group, const Hypothesis& h) {
+    const std::optional<Model> model = build(group, h);
+    if (!model) return infinite;
+    ++verdict_.tried;
+    return residual(group, *model, whole_batch(*model) ? given_ : seen_);
+  }
+
+  double residual(const Group& group, const Model& model, const Arrays& on) const {
+    try {
+      const Arrays got = stage_outputs(model, on, group.stages);
+      double most = 0;
+      for (const std::string& name : group.outputs) {
+        const Array* a = reference::find(got, name);
+        most = std::max(most, a ? difference(*a, get(on, name)) : infinite);
+      }
+      return most;
+    } catch (const std::invalid_argument&) {
+      return infinite;  // shapes that do not go with this hypothesis
+    }
+  }
+
+  // Hypotheses that mix examples or steps must see all of them.
+  static bool whole_batch(const Model& m) {
+    const AttentionConvention& a = m.decoder.attention;
+    return a.axis == SoftmaxAxis::batch || a.axis == SoftmaxAxis::queries || a.axis == SoftmaxAxis::keys_and_queries ||
+           a.axis == SoftmaxAxis::all || a.keys == MemoryRead::next_example || a.keys == MemoryRead::reshaped ||
+           a.values == MemoryRead::next_example || a.values == MemoryRead::reshaped || a.mask_read == MaskRead::next_example ||
+           m.run.over_the_batch || m.both.merge == Merge::reshaped || m.heads.mask == HeadMask::tiled;
+  }
+
+  // A large decoder is searched on a few rows and steps; what agrees there is checked on all of it.
+  void choose_what_is_seen() {
+    seen_ = given_;
+    if (trace_.kind != TraceKind::decoder || !there("s")) return;
+    const Array& s = get(given_, "s");
+    const std::size_t B = s.dim(0), T = s.dim(1) - 1;
+    if (B * T <= 12) return;
+    std::vector<std::size_t> rows = {0};
+    if (const Array* mask = reference::find(given_, "mask")) {
+      std::size_t shortest = 0, least = std::numeric_limits<std::size_t>::max();
+      for (std::size_t b = 0; b < B; ++b) {
+        std::size_t n = 0;
+        for (double x : mask->row({b})) n += x != 0;
+        if (n < least) least = n, shortest = b;
+      }
+      if (shortest) rows.push_back(shortest);
+    }
+    if (rows.size() == 1 && B > 1) rows.push_back(B - 1);
+    const std::size_t steps = std::min<std::size_t>(T, 4);
+    for (auto& [name, a] : seen_) {
+      static const std::set<std::string> by_step = {"y_emb", "e", "alpha", "c", "htilde", "logits", "query", "y_mask"};
+      static const std::set<std::string> by_row = {"H", "mask", "s_0", "cell_0"};
+      const bool state = name == "s" || name == "m";
+      if (!by_step.count(name) && !by_row.count(name) && !state) continue;
+      Array cut;
+      cut.shape = a.shape;
+      cut.shape[0] = rows.size();
+      const std::size_t per_row = a.data.size() / a.shape[0];
+      std::size_t kept = per_row;
+      if (!by_row.count(name)) {
+        cut.shape[1] = steps + (state ? 1 : 0);
+        kept = per_row / a.shape[1] * cut.shape[1];
+      }
+      for (std::size_t b : rows) {
+        const auto start = a.data.begin() + static_cast<std::ptrdiff_t>(b * per_row);
+        cut.data.insert(cut.data.end(), start, start + static_cast<std::ptrdiff_t>(kept));
+      }
+      a = cut;
+    }
+  }
+
+  bool free(const Option& o) const { return o.level != Level::error && !o.rare; }
+
+  Trouble trouble(const Group& group, const Hypothesis& h) const {
+    Trouble t;
+    for (std::size_t i : group.fields) {
+      if (h[i] < 0) continue;
+      const Option& o = option(i, h[i]);
+      if (o.level == Level::error || !kept(all_[i].name, o.id)) ++t.violations;
+      if (!preferred(all_[i].name, o.id)) ++t.notes;
+      else if (h[i] != 0 && o.level == Level::benign) ++t.notes;
+    }
+    return t;
+  }
+
+  const Option& option(std::size_t field, int i) const { return all_[field].options[static_cast<std::size_t>(i)]; }
+
+  // All combinations of the options that are free to choose, in the order of the tables.
+  std::vector<Hypothesis> combinations(const Group& group) const {
+    std::vector<Hypothesis> made = {Hypothesis(all_.size(), -1)};
+    for (std::size_t i : group.fields) {
+      std::vector<Hypothesis> more;
+      for (const Hypothesis& h : made) {
+        bool any = false;
+        for (std::size_t k = 0; k < all_[i].options.size(); ++k) {
+          if (!free(all_[i].options[k])) continue;
+          Hypothesis next = h;
+          next[i] = static_cast<int>(k);
+          if (!partly(group, next)) continue;
+          more.push_back(std::move(next));
+          any = true;
+        }
+        if (!any) more.push_back(h);
+      }
+      made = std::move(more);
+      if (made.size() > options_.most) made.resize(options_.most);
+    }
+    return made;
+  }
+
+  // Whether the options chosen so far can stand together.
+  bool partly(const Group& group, const Hypothesis& h) const { return build(group, h).has_value(); }
+
+  // Deviations: one option of one field that is not free.
+  std::vector<std::pair<std::size_t, int>> deviations(const Group& group) const {
+    std::vector<std::pair<std::size_t, int>> list;
+    for (std::size_t i : group.fields)
+      for (std::size_t k = 0; k < all_[i].options.size(); ++k)
+        if (!free(all_[i].options[k])) list.emplace_back(i, static_cast<int>(k));
+    return list;
+  }
+
+  // ---- the search itself
+
+  void find(const Group& group) {
+    choose_what_is_seen();
+    const std::vector<Hypothesis> free_ones = combinations(group);
+    std::vector<Scored> level0;
+    for (const Hypothesis& h : free_ones) level0.push_back({h, residual(group, h)});
+    const auto list = deviations(group);
+    std::size_t budget = budget_for(group);
+
+    std::vector<Scored> tried = level0;
+    std::vector<Scored> hits = matching(group, level0);
+    int level = 0;
+    if (hits.empty()) {
+      level = 1;
+      std::vector<Scored> level1;
+      for (const auto& [field, k] : list)
+        for (const Hypothesis& h : free_ones) {
+          if (level1.size() >= budget) break;
+          Hypothesis next = h;
+          next[field] = k;
+          const double r = residual(group, next);
+          if (r < infinite) level1.push_back({next, r});
+        }
+      hits = matching(group, level1);
+      tried.insert(tried.end(), level1.begin(), level1.end());
+    }
+    if (hits.empty()) {
+      level = 2;
+      std::vector<Scored> level2;
+      // The most plausible combinations first: what the claim keeps, then what already comes close.
+      std::vector<Scored> order = level0;
+      std::stable_sort(order.begin(), order.end(), [&](const Scored& a, const Scored& b) { return trouble(group, a.hypothesis) < trouble(group, b.hypothesis); });
+      for (const Scored& base : order)
+        for (std::size_t p = 0; p < list.size(); ++p)
+          for (std::size_t q = 0; q < p; ++q) {
+            if (list[p].first == list[q].first || level2.size() >= budget) continue;
+            Hypothesis next = base.hypothesis;
+            next[list[p].first] = list[p].second;
+            next[list[q].first] = list[q].second;
+            const double r = residual(group, next);
+            if (r < infinite) level2.push_back({next, r});
+          }
+      hits = matching(group, level2);
+      tried.insert(tried.end(), level2.begin(), level2.end());
+    }
+    if (hits.empty()) {
+      unknown(group, tried);
+      return;
+    }
+    settle(group, hits, tried, level);
+  }
+
+  // A number of evaluations that stays well under a second, from the sizes alone so that every machine answers alike.
+  std::size_t budget_for(const Group& group) const {
+    double work = 200;
+    for (const auto& [name, a] : seen_) work += static_cast<double>(a.data.size());
+    if (std::find(group.stages.begin(), group.stages.end(), Stage::run) != group.stages.end()) {
+      const Array& x = get(seen_, "x");
+      for (const auto& [name, a] : seen_)
+        if (name[0] == 'W' || name[0] == 'U') work += static_cast<double>(a.data.size() * x.dim(0) * x.dim(1)) * .5;
+    }
+    return std::clamp<std::size_t>(static_cast<std::size_t>(4e7 / work), 2000, options_.most);
+  }
+
+  // The hypotheses that agree on the whole trace, with those that come too close to be told from them; empty if none agrees.
+  std::vector<Scored> matching(const Group& group, const std::vector<Scored>& scored) {
+    double best = infinite;
+    for (const Scored& s : scored) best = std::min(best, s.residual);
+    if (!(best < tolerance_)) return {};
+    std::vector<Scored> hits;
+    bool agrees = false;
+    for (const Scored& s : scored) {
+      if (!(s.residual < apart_)) continue;
+      Scored full = s;
+      if (const auto model = build(group, s.hypothesis)) full.residual = residual(group, *model, given_);
+      agrees = agrees || full.residual < tolerance_;
+      if (full.residual < apart_) hits.push_back(full);
+    }
+    if (!agrees) return {};
+    return hits;
+  }
+
+  // Codes of what deviates: errors of the table, and choices that the claim rules out.
+  std::set<std::string> codes(const Group& group, const Hypothesis& h) const {
+    std::set<std::string> out;
+    for (std::size_t i : group.fields) {
+      if (h[i] < 0) continue;
+      const Option& o = option(i, h[i]);
+      if (o.level == Level::error || !kept(all_[i].name, o.id)) out.insert(o.code);
+    }
+    return out;
+  }
+
+  void settle(const Group& group, std::vector<Scored> hits, const std::vector<Scored>& tried, int level) {
+    // The fewest deviations win; among those, agreement that is exact before agreement that is close.
+    std::stable_sort(hits.begin(), hits.end(), [&](const Scored& a, const Scored& b) {
+      const bool exact_a = a.residual < tolerance_, exact_b = b.residual < tolerance_;
+      if (exact_a != exact_b) return exact_a;
+      return trouble(group, a.hypothesis) < trouble(group, b.hypothesis);
+    });
+    const Scored& best = hits.front();
+    for (std::size_t i : group.fields) chosen_[i] = best.hypothesis[i];
+    verdict_.checked = true;
+    verdict_.agreement = std::max(verdict_.agreement, best.residual);
+    for (const Scored& s : tried)
+      if (s.residual >= apart_) verdict_.next = std::min(verdict_.next, s.residual);
+
+    // Everything that this input cannot tell from the winner.
+    std::map<std::size_t, std::set<int>> open;
+    const std::set<std::string> named = codes(group, best.hypothesis);
+    std::set<std::set<std::string>> rivals = {named};
+    for (const Scored& s : hits) {
+      for (std::size_t i : group.fields)
+        if (s.hypothesis[i] != best.hypothesis[i]) open[i].insert(s.hypothesis[i]);
+      rivals.insert(codes(group, s.hypothesis));
+    }
+    for (std::size_t i : group.fields)
+      for (std::size_t k = 0; k < all_[i].options.size(); ++k) {
+        if (static_cast<int>(k) == best.hypothesis[i] || best.hypothesis[i] < 0) continue;
+        Hypothesis other = best.hypothesis;
+        other[i] = static_cast<int>(k);
+        const double r = residual(group, other);
+        if (r < apart_) open[i].insert(static_cast<int>(k));
+        else if (r < infinite) verdict_.next = std::min(verdict_.next, r);
+      }
+    report(group, best.hypothesis, rivals, open, level);
+  }
+
+  std::string name_of_choice(std::size_t i, int k) const { return std::string(all_[i].name) + "=" + option(i, k).id; }
+
+  void report(const Group& group, const Hypothesis& h, const std::set<std::set<std::string>>& rivals,
+              const std::map<std::size_t, std::set<int>>& open, int level) {
+    (void)level;
+    const Words where = where_of(group);
+    std::vector<Finding> errors;
+    for (std::size_t i : group.fields) {
+      if (h[i] < 0) continue;
+      const Option& o = option(i, h[i]);
+      verdict_.choices.push_back(name_of_choice(i, h[i]));
+      const bool error = o.level == Level::error || (o.level == Level::choice && !kept(all_[i].name, o.id));
+      const bool undecided = open.count(i) && o.level != Level::error;
+      // What the input leaves open is no description of the model, unless it is what the claim says.
+      if (std::strlen(o.sentence.en) && o.level != Level::error && !error && !undecided) {
+        follows_en_.push_back(o.sentence.en);
+        follows_zh_.push_back(o.sentence.zh);
+      }
+      const bool note = !error && *o.code && !undecided &&
+                        (!preferred(all_[i].name, o.id) || (o.level == Level::benign && h[i] != 0 && noteworthy(i)));
+      if (!error && !note) continue;
+      Finding f;
+      f.code = o.code;
+      f.error = error;
+      f.kind = o.kind;
+      if (std::strcmp(o.code, "BIAS_IGNORED") == 0 && std::holds_alternative<LstmConvention>(base_.decoder.cell)) f.kind = Kind::lstm;
+      f.where = where;
+      f.sentence = sentence_of(o, i, error);
+      f.used = o.used;
+      f.paper = o.paper;
+      f.fix = o.fix;
+      f.test = o.test;
+      errors.push_back(f);
+    }
+    if (rivals.size() > 1 && !rivals.begin()->empty()) name_rivals(errors, rivals, open);
+    verdict_.findings.insert(verdict_.findings.end(), errors.begin(), errors.end());
+    for (const auto& [i, options] : open)
+      verdict_.open.push_back({all_[i].name, all_[i].what, all_[i].tell});
+  }
+
+  // Which way z works is said among the conventions; it is news only where a claim prefers the other way.
+  bool noteworthy(std::size_t i) const {
+    return std::string(all_[i].name) != "update";
+  }
+
+  Words sentence_of(const Option& o, std::size_t i, bool error) const {
+    Words w = o.sentence;
+    if (error && o.level == Level::choice && claim_) {
+      w.en += "; " + std::string(claim_->title.en) + " does otherwise";
+      w.zh += ";" + std::string(claim_->title.zh) + " 并非如此";
+    } else if (error && o.level == Level::choice && std::string(all_[i].name) == "gate_order") {
+      w.en += " is how the numbers were computed; the names or meta.json say otherwise";
+      w.zh += " 才与数值相符;名称或 meta.json 说的不同";
+    }
+    return w;
+  }
+
+  // Several sets of codes agree: the finding carries all their names.
+  void name_rivals(std::vector<Finding>& errors, const std::set<std::set<std::string>>& rivals,
+                   const std::map<std::size_t, std::set<int>>& open) {
+    std::vector<std::string> names;
+    for (const std::set<std::string>& codes : rivals) {
+      std::string name;
+      for (const std::string& code : codes) name += (name.empty() ? "" : "+") + code;
+      if (!name.empty()) names.push_back(name);
+    }
+    if (names.size() < 2) return;
+    Finding* first = nullptr;
+    for (Finding& f : errors)
+      if (f.error && !first) first = &f;
+    if (!first) return;
+    Finding all = *first;
+    std::erase_if(errors, [](const Finding& f) { return f.error; });
+    all.alias = names;
+    all.code.clear();
+    for (const std::string& name : names) all.code += (all.code.empty() ? "" : "|") + name;
+    all.sentence = {"several mistakes give these same numbers", "有几种错误会得到同样的数值"};
+    all.used = all.paper = all.test = "";
+    all.fix = {"run it once more on an input that tells", "换一个可以区分的输入再运行一次"};
+    for (const auto& [i, options] : open) {
+      if (!all.tell.en.empty()) all.tell.en += "; ", all.tell.zh += ";";
+      all.tell.en += all_[i].tell.en;
+      all.tell.zh += all_[i].tell.zh;
+    }
+    errors.insert(errors.begin(), all);
+  }
+
+  Words where_of(const Group& group) const {
+    Words w;
+    for (Stage stage : group.stages) {
+      const Said name = name_of(stage);
+      if (!there(output_of(stage)) && group.stages.size() > 1) continue;
+      w.en += (w.en.empty() ? "" : ", ") + std::string(name.en);
+      w.zh += (w.zh.empty() ? "" : "、") + std::string(name.zh);
+    }
+    return w;
+  }
+
+  // ---- nothing agrees: the kind at least
+
+  void unknown(const Group& group, const std::vector<Scored>& tried) {
+    double best = infinite;
+    for (const Scored& s : tried) best = std::min(best, s.residual);
+    named_unknown_ = true;
+    verdict_.checked = true;
+    verdict_.agreement = std::max(verdict_.agreement, best);
+    Finding f;
+    f.code = "UNKNOWN";
+    f.where = where_of(group);
+    const auto [kind, seen] = kind_from_invariants(group);
+    f.kind = kind;
+    f.sentence = {"no known convention or mistake gives these numbers" + seen.en, "没有已知的约定或错误能得到这些数值" + seen.zh};
+    f.fix = {"compare " + f.where.en + " with the formula of the paper, term by term", "逐项对照论文公式检查" + f.where.zh};
+    f.test = "CHECK(check_reference(decoder, inputs, claimed).passed);";
+    verdict_.findings.push_back(f);
+  }
+
+  std::pair<Kind, Words> kind_from_invariants(const Group& group) const {
+    const auto in = [&](Stage s) { return std::find(group.stages.begin(), group.stages.end(), s) != group.stages.end(); };
+    for (const std::string& name : group.outputs)
+      for (double x : get(given_, name).data)
+        if (!std::isfinite(x)) return {Kind::numerics, {"; " + name + " holds NaN or infinities", ";" + name + " 含有 NaN 或无穷"}};
+    if ((in(Stage::weights) || in(Stage::heads)) && there("alpha") && get(given_, "alpha").shape.size() == 3) {
+      if (const auto seen = seen_in_weights()) return *seen;
+    }
+    if (in(Stage::cell) || in(Stage::run)) {
+      if (std::holds_alternative<LstmConvention>(base_.decoder.cell)) return {Kind::lstm, {}};
+      if (std::holds_alternative<GruConvention>(base_.decoder.cell)) return {Kind::gru, {}};
+    }
+    return {Kind::convention, {}};
+  }
+
+  // What the sums of the weights say without any hypothesis.
+  std::optional<std::pair<Kind, Words>> seen_in_weights() const {
+    const Array& alpha = get(given_, "alpha");
+    const double eps = single_ ? 1e-4 : 1e-8;
+    const std::size_t B = alpha.dim(0), T = alpha.dim(1), n = alpha.dim(2);
+    bool by_keys = true, by_batch = true, by_steps = true, ones = true;
+    double padded = 0;
+    const Array* mask = reference::find(given_, "mask");
+    for (std::size_t b = 0; b < B; ++b)
+      for (std::size_t t = 0; t < T; ++t) {
+        double sum = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          const double x = alpha.at({b, t, i});
+          sum += x;
+          if (mask && mask->at({b, i}) == 0) padded = std::max(padded, std::fabs(x));
+          else ones = ones && std::fabs(x - 1) < eps;
+        }
+        by_keys = by_keys && std::fabs(sum - 1) < eps;
+      }
+    for (std::size_t t = 0; t < T; ++t)
+      for (std::size_t i = 0; i < n; ++i) {
+        double sum = 0;
+        for (std::size_t b = 0; b < B; ++b) sum += alpha.at({b, t, i});
+        by_batch = by_batch && (std::fabs(sum - 1) < eps || sum == 0);
+      }
+    for (std::size_t b = 0; b < B; ++b)
+      for (std::size_t i = 0; i < n; ++i) {
+        double sum = 0;
+        for (std::size_t t = 0; t < T; ++t) sum += alpha.at({b, t, i});
+        by_steps = by_steps && (std::fabs(sum - 1) < eps || sum == 0);
+      }
+    if (!by_keys && ones && n > 1) return {{Kind::axis, {"; every weight is 1", ";每个权重都是 1"}}};
+    if (!by_keys && by_batch && B > 1) return {{Kind::axis, {"; the weights sum to 1 over the batch", ";权重沿批维求和为 1"}}};
+    if (!by_keys && by_steps && T > 1) return {{Kind::axis, {"; the weights sum to 1 over the decoder steps", ";权重沿解码步求和为 1"}}};
+    if (padded > eps) return {{Kind::mask, {"; padding gets weight", ";填充得到了权重"}}};
+    if (!by_keys) return {{Kind::convention, {"; the weights do not sum to 1 along any axis", ";权重沿任何轴求和都不为 1"}}};
+    return std::nullopt;
+  }
+
+  // A trace with weights but nothing to compute them from is judged by what the weights must be.
+  void look_at_weights() {
+    const bool queries = there("s") || there("query");
+    if (!there("s") && !queries)
+      verdict_.open.push_back({"query", fields_named("query").what, {"the decoder's states s (B, T_dec + 1, d_s): the query time cannot be told without states of two steps", "解码器状态 s (B, T_dec + 1, d_s):没有两步的状态就无法判断查询的时间"}});
+    if (!there("mask") || !has_padding()) {
+      const Field& mask = fields_named("mask");
+      verdict_.open.push_back({"mask", mask.what, mask.tell});
+    }
+    if (!there("alpha") || queries) return;
+    verdict_.checked = true;
+    const auto seen = seen_in_weights();
+    if (!seen) {
+      follows_en_.push_back("the weights sum to 1 over the encoder positions and padding gets none");
+      follows_zh_.push_back("权重沿编码器位置求和为 1,填充没有权重");
+      return;
+    }
+    Finding f;
+    f.kind = seen->first;
+    f.where = name_of(Stage::weights);
+    f.sentence = {"the weights alone say" + seen->second.en, "仅从权重就能看出" + seen->second.zh};
+    const std::string text = seen->second.en;
+    if (text.find("every weight") != std::string::npos) f.code = "SOFTMAX_AXIS_SINGLETON";
+    else if (text.find("batch") != std::string::npos) f.code = "SOFTMAX_AXIS_BATCH";
+    else if (text.find("decoder steps") != std::string::npos) f.code = "SOFTMAX_AXIS_QUERIES";
+    else f.code = "UNKNOWN";
+    if (f.kind == Kind::mask) {
+      f.code = "MASK_FINITE_FILL|MASK_MISSING|MASK_MULT_BEFORE_SOFTMAX";
+      f.alias = {"MASK_FINITE_FILL", "MASK_MISSING", "MASK_MULT_BEFORE_SOFTMAX"};
+      f.tell = {"the same trace with s and the score's parameters", "带上 s 与得分参数的同一份数据"};
+    }
+    if (f.code == "UNKNOWN") named_unknown_ = true;
+    if (f.code.rfind("SOFTMAX_AXIS", 0) == 0) {
+      const char* id = f.code == "SOFTMAX_AXIS_SINGLETON" ? "singleton" : f.code == "SOFTMAX_AXIS_BATCH" ? "batch" : "queries";
+      const Option* o = find_option("axis", id);
+      f.used = o->used, f.paper = o->paper, f.fix = o->fix, f.test = o->test;
+    }
+    verdict_.findings.push_back(f);
+  }
+
+  bool has_padding() const {
+    const Array* mask = reference::find(given_, "mask");
+    return mask && std::any_of(mask->data.begin(), mask->data.end(), [](double x) { return x == 0; });
+  }
+
+  const Field& fields_named(const std::string& name) const {
+    return *std::find_if(all_.begin(), all_.end(), [&](const Field& f) { return name == f.name; });
+  }
+
+  // ---- the whole
+
+  void conclude() {
+    // A query after the step leaves the cell nothing but the context before: one mistake, not two.
+    if (verdict_.find("ATTN_QUERY_POST_STEP") && verdict_.find("ATTN_QUERY_POST_STEP")->error)
+      std::erase_if(verdict_.findings, [](const Finding& f) { return f.code == "CELL_CONTEXT_LATE" || f.code == "INPUT_FEED_CONTEXT"; });
+    std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(), [](const Finding& a, const Finding& b) { return a.error > b.error; });
+    for (std::size_t i = 0; i < follows_en_.size(); ++i) {
+      verdict_.follows.en += (i ? "; " : "") + follows_en_[i];
+      verdict_.follows.zh += (i ? ";" : "") + follows_zh_[i];
+    }
+    if (trace_.kind == TraceKind::decoder && !claim_) name_hybrid();
+    for (const std::string& name : trace_.ignored) {
+      if (name == "made_with") continue;
+      verdict_.notes.push_back({"'" + name + "' is no name that is read here", "没有用到名为 '" + name + "' 的数组"});
+    }
+  }
+
+  bool chose(const char* choice) const {
+    return std::find(verdict_.choices.begin(), verdict_.choices.end(), choice) != verdict_.choices.end();
+  }
+
+  // Without a claim, a decoder that no paper describes is called what it is.
+  void name_hybrid() {
+    const bool prev = chose("query=s_prev"), now = chose("query=s_t");
+    const bool additive = chose("score=additive"), luong = chose("score=dot") || chose("score=general") || chose("score=concat") || chose("score=location");
+    const bool early = chose("input=c_t");
+    if (prev && additive && early) verdict_.notes.push_back({"this is the decoder of Bahdanau et al. 2014", "这是 Bahdanau 2014 的解码器"});
+    else if (now && luong && !early) verdict_.notes.push_back({"this is the decoder of Luong et al. 2015", "这是 Luong 2015 的解码器"});
+    else if (prev || now)
+      verdict_.notes.push_back({std::string("a hybrid: ") + (luong ? "Luong's" : additive ? "Bahdanau's" : "another") + " score queried with " + (prev ? "s_{t-1}, as Bahdanau does" : "s_t, as Luong does"),
+                                std::string("混合:") + (luong ? "Luong 的" : additive ? "Bahdanau 的" : "其他") + "得分,查询却是 " + (prev ? "s_{t-1}(Bahdanau 的做法)" : "s_t(Luong 的做法)")});
+  }
+
+  // ---- gradients
+
+  void check_gradients() {
+    Model model = base_;
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      if (chosen_[i] >= 0) option(i, chosen_[i]).apply(model, given_);
+    Arrays inputs = given_;
+    for (const char* name : {"s", "alpha", "c", "e", "htilde", "logits", "m"})
+      if (trace_.kind == TraceKind::decoder) inputs.erase(name);
+    Arrays out;
+    try {
+      out = whole_forward(trace_.kind, model, inputs);
+    } catch (const std::invalid_argument&) {
+      return;
+    }
+    Arrays seeds;
+    for (const auto& [name, g] : trace_.gradients)
+      if (const Array* o = reference::find(out, name); o && o->shape == g.shape) seeds[name] = g;
+    if (seeds.empty()) return;
+    const auto loss = [&](const Arrays& at) {
+      const Arrays made = whole_forward(trace_.kind, model, at);
+      double sum = 0;
+      for (const auto& [name, g] : seeds) sum += dot(get(made, name).data, g.data);
+      return sum;
+    };
+    std::size_t right = 0;
+    for (const auto& [name, analytic] : trace_.gradients) {
+      const Array* at = reference::find(inputs, name);
+      if (seeds.count(name) || !at) continue;
+      if (at->shape != analytic.shape) {
+        gradient_finding(name, "UNBROADCAST_MISSING", Kind::broadcast,
+                         {"the gradient of " + name + " has shape " + reference::to_string(analytic.shape) + ", " + name + " has " + reference::to_string(at->shape),
+                          name + " 的梯度形状为 " + reference::to_string(analytic.shape) + ",而 " + name + " 为 " + reference::to_string(at->shape)},
+                         {"sum the gradient over the axes that were broadcast", "沿被广播的轴对梯度求和"});
+        continue;
+      }
+      if (judge_gradient(name, analytic, inputs, loss)) ++right;
+    }
+    if (right && verdict_.code().empty())
+      verdict_.notes.push_back({std::to_string(right) + " gradients agree with central differences of the convention named", std::to_string(right) + " 个梯度与所判约定的中心差分一致"});
+  }
+
+  bool judge_gradient(const std::string& name, const Array& analytic, Arrays& inputs, const ScalarFunction& loss) {
+    // At most 24 entries, spread evenly.
+    const std::size_t n = analytic.data.size(), stride = std::max<std::size_t>(1, n / 24);
+    Vec a, d;
+    double scale = 0;
+    for (double x : analytic.data) scale = std::max(scale, std::fabs(x));
+    Array& x = inputs[name];
+    for (std::size_t i = 0; i < n; i += stride) {
+      const double kept = x.data[i], h = 6e-6 * std::max(1.0, std::fabs(kept));
+      x.data[i] = kept + h;
+      const double above = loss(inputs);
+      x.data[i] = kept - h;
+      const double below = loss(inputs);
+      x.data[i] = kept;
+      a.push_back(analytic.data[i]);
+      d.push_back((above - below) / (2 * h));
+    }
+    double most = 0, size = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(a[i] - d[i])), size = std::max(size, std::fabs(d[i]));
+    size = std::max(size, scale);
+    const double bound = single_ ? 2e-3 : 1e-6;
+    if (most <= bound * std::max(size, single_ ? 1e-3 : 1e-5)) return true;
+    name_gradient(name, a, d, analytic, bound);
+    return false;
+  }
+
+  void name_gradient(const std::string& name, const Vec& a, const Vec& d, const Array& analytic, double bound) {
+    double aa = 0, ad = 0, dd = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) aa += a[i] * a[i], ad += a[i] * d[i], dd += d[i] * d[i];
+    const Said fix = {"compare its backward with its forward, term by term", "逐项对照前向检查其反向"};
+    bool finite = true;
+    for (double x : analytic.data) finite = finite && std::isfinite(x);
+    if (!finite) {
+      gradient_finding(name, "GRAD_NOT_FINITE", Kind::numerics, {"the gradient of " + name + " holds NaN or infinities", name + " 的梯度含有 NaN 或无穷"}, fix);
+    } else if (aa == 0 && dd > 0) {
+      gradient_finding(name, "GRAPH_DROPPED", Kind::graph, {"the forward is right, but the gradient of " + name + " is 0 where it should not be: the graph was cut", "前向正确,但 " + name + " 的梯度本不该为 0:计算图被切断了"},
+                       {"do not take plain values out of the graph on the way from " + name, "不要在 " + name + " 的路径上取出脱离计算图的值"});
+    } else {
+      const double k = dd > 0 ? ad / dd : 0;
+      double off = 0, size = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) off = std::max(off, std::fabs(a[i] - k * d[i])), size = std::max(size, std::fabs(a[i]));
+      if (dd > 0 && off <= 10 * bound * size && std::fabs(k + 1) < 1e-3)
+        gradient_finding(name, "GRAD_SIGN", Kind::graph, {"the gradient of " + name + " has the wrong sign", name + " 的梯度符号相反"}, {"remove the minus sign from its backward", "去掉反向里的负号"});
+      else if (dd > 0 && off <= 10 * bound * size)
+        gradient_finding(name, "GRAD_SCALED", Kind::graph, {"the gradient of " + name + " is " + number(k) + " times what it should be", name + " 的梯度是应有值的 " + number(k) + " 倍"},
+                         {"look for a mean that should be a sum, or a use counted twice", "检查是否把 sum 写成 mean,或某次使用被重复计数"});
+      else
+        gradient_finding(name, "GRAD_WRONG", Kind::graph, {"the forward is right, but the gradient of " + name + " is not: the backward pass is wrong", "前向正确,但 " + name + " 的梯度不对:反向传播有误"}, fix);
+    }
+  }
+
+  static std::string number(double x) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", x);
+    return text;
+  }
+
+  void gradient_finding(const std::string& name, const char* code, Kind kind, Words sentence, const Words& fix) {
+    Finding f;
+    f.code = code;
+    f.kind = kind;
+    f.where = {"the gradient of " + name, name + " 的梯度"};
+    f.sentence = std::move(sentence);
+    f.used = "grad_" + name + " as given";
+    f.paper = "central differences of the convention that the forward follows";
+    f.fix = fix;
+    f.test = "CHECK(check_gradient(f, {" + name + "}).passed);";
+    verdict_.findings.insert(verdict_.findings.begin(), f);
+  }
+
+  const Trace& trace_;
+  const Options& options_;
+  const Claim* claim_;
+  const std::vector<Field>& all_;
+  Verdict verdict_;
+  Model base_;
+  Arrays given_, seen_;
+  std::string owner_order_;
+  Hypothesis chosen_;
+  bool single_ = false, named_unknown_ = false;
+  double tolerance_ = 1e-9, apart_ = 1e-4;
+  std::vector<std::string> follows_en_, follows_zh_;
+};
+
+}  // namespace
+
+Verdict diagnose(const Trace& trace, const Options& options) { return Search(trace, options).run(); }
+
+Answer diagnose_file(const std::string& path, const std::string& claim, Lang lang, bool json) {
+  try {
+    Options options;
+    options.claim = claim;
+    const Verdict verdict = diagnose(read_trace(path), options);
+    return {json ? verdict.json() : verdict.text(lang), verdict.exit_status()};
+  } catch (const std::invalid_argument& error) {
+    return {std::string(error.what()) + "\n", 3};
+  }
+}
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,431 @@
+// Stages of decoders on given intermediate values; recurrent runs and heads whole.
+#include "nn/conventions/diagnosis_stages.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+[[noreturn]] void misfit(const std::string& text) { throw std::invalid_argument("diagnosis: " + text); }
+
+Vec log_softmax(Vec x) {
+  double top = x.empty() ? 0 : *std::max_element(x.begin(), x.end()), sum = 0;
+  for (double v : x) sum += std::exp(v - top);
+  for (double& v : x) v -= top + std::log(sum);
+  return x;
+}
+
+Vec finished(const Model& model, Vec logits) {
+  logits = activate(model.logits_activation, std::move(logits));
+  return model.logits_are_logarithms ? log_softmax(std::move(logits)) : logits;
+}
+
+Vec linear(const Arrays& given, const char* W, const char* b, Row x) {
+  Vec y = matvec(get(given, W), x);
+  const Array* bias = find(given, b);
+  return bias ? add(std::move(y), bias->data) : y;
+}
+
+bool contains(const std::vector<Stage>& stages, Stage stage) {
+  return std::find(stages.begin(), stages.end(), stage) != stages.end();
+}
+
+class Stages {
+ public:
+  Stages(const Model& model, const Arrays& given) : model_(model), is_(model.decoder), given_(given) {
+    const Array* y = find(given, "y_emb");
+    const Array* s = find(given, "s");
+    for (const char* name : {"alpha", "c", "e", "htilde", "logits", "query"})
+      if (const Array* a = find(given, name); a && !y) y = a;
+    if (y) B_ = y->dim(0), T_ = y->dim(1);
+    if (s) B_ = s->dim(0), T_ = s->dim(1) - 1;
+  }
+
+  Arrays run(const std::vector<Stage>& stages) {
+    if (contains(stages, Stage::start)) made_["s_0"] = start();
+    const bool memory = reads(is_.query, What::cell_state) && !find(given_, "m");
+    const bool lower = reads(is_.query, What::bottom_state) || reads(is_.query, What::mean_state) ||
+                       reads(is_.query, What::all_states);
+    if ((memory || lower) && !contains(stages, Stage::cell)) cell();  // the query needs what only the cell knows
+    if (contains(stages, Stage::score)) made_["e"] = score();
+    if (contains(stages, Stage::weights)) made_["alpha"] = weights();
+    if (contains(stages, Stage::context)) made_["c"] = context();
+    if (contains(stages, Stage::attentional)) made_["htilde"] = attentional();
+    if (contains(stages, Stage::cell)) made_["s"] = cell();
+    if (contains(stages, Stage::readout)) made_["logits"] = readout();
+    return std::move(made_);
+  }
+
+ private:
+  static bool reads(const Parts& parts, What what) {
+    return std::any_of(parts.begin(), parts.end(), [&](const Part& p) { return p.what == what; });
+  }
+
+  // The trace's value, or what was computed before.
+  const Array& use(const std::string& name) const {
+    if (const Array* a = find(given_, name)) return *a;
+    if (const Array* a = find(made_, name)) return *a;
+    if (const Array* a = find(inner_, name)) return *a;
+    misfit("there is no " + name);
+  }
+
+  // Row t - lag of a sequence; `before` stands for the steps before the first.
+  Vec step_of(const std::string& name, std::size_t b, long at) const {
+    const Array& a = use(name);
+    if (at < 0 || at >= static_cast<long>(a.dim(1))) return Vec(a.dim(2));
+    return copy(a.row({b, static_cast<std::size_t>(at)}));
+  }
+
+  Vec part(Part p, std::size_t b, std::size_t t) const {
+    const long at = static_cast<long>(t) - p.lag;
+    switch (p.what) {
+      case What::y_emb:
+        return step_of("y_emb", b, at);
+      case What::context:
+        return step_of("c", b, at);
+      case What::attentional:
+        return step_of("htilde", b, at);
+      case What::state:
+        return step_of("s", b, std::max(at + 1, 0L));
+      case What::cell_state:
+        return step_of("m", b, std::max(at + 1, 0L));
+      case What::bottom_state:
+      case What::mean_state:
+      case What::all_states:
+        break;
+    }
+    Vec y;
+    const double layers = static_cast<double>(is_.layers);
+    for (std::size_t l = 0; l < is_.layers; ++l) {
+      const Vec h = step_of("layer " + std::to_string(l), b, std::max(at + 1, 0L));
+      if (p.what == What::bottom_state) return h;
+      if (y.empty()) y = h;
+      else y = p.what == What::all_states ? join(std::move(y), h) : add(std::move(y), h);
+    }
+    return p.what == What::all_states ? y : multiply(y, Vec(y.size(), 1 / layers));
+  }
+
+  Vec parts(const Parts& list, std::size_t b, std::size_t t) const {
+    Vec x;
+    for (const Part& p : list) x = join(std::move(x), part(p, b, t));
+    return x;
+  }
+
+  template <class RowOf> Array stacked(std::size_t steps, RowOf row_of) const {
+    Array out;
+    for (std::size_t b = 0; b < B_; ++b)
+      for (std::size_t t = 0; t < steps; ++t) {
+        const Vec row = row_of(b, t);
+        if (out.shape.empty()) out = Array({B_, steps, row.size()});
+        out.set_row({b, t}, row);
+      }
+    return out;
+  }
+
+  Array score() {
+    const Array queries = model_.query_given
+                              ? use("query")
+                              : stacked(T_, [&](std::size_t b, std::size_t t) { return parts(is_.query, b, t); });
+    Arrays parameters;
+    for (const char* name : {"W_a", "U_a", "v_a", "b_a", "b_v"})
+      if (const Array* a = find(given_, name)) parameters[name] = *a;
+    if (model_.keys_are_projected_twice) {
+      const Array& U = get(given_, "U_a");
+      Array twice(U.shape);
+      for (std::size_t r = 0; r < U.dim(0); ++r)
+        for (std::size_t c = 0; c < U.dim(1); ++c)
+          for (std::size_t k = 0; k < U.dim(1); ++k) twice.at({r, c}) += U.at({r, k}) * U.at({k, c});
+      parameters["U_a"] = twice;
+    }
+    const Array& H = get(given_, "H");
+    Array keys = H;
+    if (is_.attention.keys != MemoryRead::own) {
+      AttentionConvention as_values = is_.attention;
+      as_values.values = is_.attention.keys;
+      as_values.values_are_projected_keys = false;
+      keys = attention_values(as_values, parameters, H);
+    }
+    return scores(is_.attention.score, parameters, queries, keys);
+  }
+
+  Array weights() const {
+    return attention_weights(is_.attention, use("e"), find(given_, "mask"), find(given_, "y_mask"));
+  }
+
+  Array context() const {
+    const Array values = attention_values(is_.attention, given_, get(given_, "H"));
+    Array alpha = use("alpha");
+    if (model_.weights_of_the_step_before) {
+      const Array now = alpha;
+      for (std::size_t b = 0; b < now.dim(0); ++b)
+        for (std::size_t t = 0; t < now.dim(1); ++t)
+          alpha.set_row({b, t}, t ? now.row({b, t - 1}) : Row(Vec(now.dim(2))));
+    }
+    Array c = contexts(is_.attention, alpha, values, find(given_, "mask"));
+    for (double& x : c.data) x *= model_.context_factor;
+    return c;
+  }
+
+  Array attentional() const {
+    return stacked(T_, [&](std::size_t b, std::size_t t) {
+      return activate(is_.attentional_activation, linear(given_, "W_c", "b_c", parts(is_.attentional, b, t)));
+    });
+  }
+
+  // The new state of each step from the given state before it. Only an LSTM's memory and lower layers run on by
+  // themselves.
+  Array cell() {
+    std::vector<CellWeights> layers;
+    for (std::size_t l = 0; l < is_.layers; ++l)
+      layers.push_back(cell_weights(given_, l ? "_l" + std::to_string(l) : ""));
+    const Array& s = get(given_, "s");
+    const bool lstm = std::holds_alternative<LstmConvention>(is_.cell);
+    const Array* memory = find(given_, "m");
+    Array out = s, m = s;
+    std::vector<Array> lower(is_.layers, Array(s.shape));
+    for (std::size_t b = 0; b < B_; ++b) {
+      std::vector<CellState> state(is_.layers);
+      for (std::size_t l = 0; l < is_.layers; ++l) {
+        const std::string suffix = l + 1 == is_.layers ? "" : "_l" + std::to_string(l);
+        const std::size_t d = layers[l].state_size();
+        const Array* c0 = find(given_, "cell_0" + suffix);
+        const Array* h0 = find(given_, "s_0" + suffix);
+        state[l].h = l + 1 == is_.layers ? copy(s.row({b, 0})) : h0 ? copy(h0->row({b})) : Vec(d);
+        if (lstm) state[l].c = c0 ? copy(c0->row({b})) : Vec(d);
+        lower[l].set_row({b, 0}, state[l].h);
+      }
+      if (lstm) m.set_row({b, 0}, state.back().c);
+      const std::vector<CellState> first = state;
+      for (std::size_t t = 0; t < T_; ++t) {
+        if (is_.carry == Carry::initial) state = first;
+        else state.back().h = copy(s.row({b, t}));
+        if (lstm && memory) state.back().c = copy(memory->row({b, is_.carry == Carry::initial ? 0 : t}));
+        Vec x = parts(is_.cell_input, b, t);
+        for (std::size_t l = 0; l < is_.layers; ++l) {
+          state[l] = cell_step(is_.cell, layers[l], x, state[l]);
+          x = state[l].h;
+          lower[l].set_row({b, t + 1}, l + 1 == is_.layers ? Row(s.row({b, t + 1})) : Row(state[l].h));
+        }
+        out.set_row({b, t + 1}, state.back().h);
+        if (lstm) m.set_row({b, t + 1}, state.back().c);
+      }
+    }
+    if (lstm) inner_["m"] = m;
+    for (std::size_t l = 0; l < is_.layers; ++l) inner_["layer " + std::to_string(l)] = lower[l];
+    return out;
+  }
+
+  Array readout() const {
+    return stacked(T_, [&](std::size_t b, std::size_t t) {
+      if (is_.readout_form == Readout::linear)
+        return finished(model_, linear(given_, "W_o", "b_o", parts(is_.readout, b, t)));
+      Vec sum;
+      for (const Part& p : is_.readout) {
+        const char* name = p.what == What::y_emb ? "V_o" : p.what == What::context ? "C_o" : "U_o";
+        const Vec term = matvec(get(given_, name), part(p, b, t));
+        sum = sum.empty() ? term : add(std::move(sum), term);
+      }
+      Vec larger(sum.size() / 2);
+      for (std::size_t k = 0; k < larger.size(); ++k)
+        larger[k] = is_.readout_form == Readout::maxout_halves ? std::max(sum[k], sum[k + larger.size()])
+                                                               : std::max(sum[2 * k], sum[2 * k + 1]);
+      return finished(model_, linear(given_, "W_o", "b_o", larger));
+    });
+  }
+
+  Array start() const {
+    DecoderConvention alone = is_;
+    alone.attends = false;
+    alone.attentional.clear();
+    Arrays bag = {{"H", get(given_, "H")}, {"W_s", get(given_, "W_s")}};
+    for (const char* name : {"b_s", "mask", "U", "W"})
+      if (const Array* a = find(given_, name)) bag[name] = *a;
+    const std::size_t B = bag.at("H").dim(0), d = bag.at("W_s").dim(0);
+    bag["y_emb"] = Array({B, 0, 1});
+    if (!bag.count("U")) bag["U"] = Array({d, d}), bag["W"] = Array({d, 1}), alone.cell = ElmanConvention{};
+    const Array s = get(decode(alone, bag), "s");
+    return Array({B, d}, s.data);
+  }
+
+  const Model& model_;
+  const DecoderConvention& is_;
+  const Arrays& given_;
+  std::size_t B_ = 0, T_ = 0;
+  Arrays made_, inner_;
+};
+
+std::vector<std::size_t> lengths_of(const Arrays& given, std::size_t B) {
+  const Array* mask = find(given, "mask");
+  std::vector<std::size_t> lengths;
+  if (!mask) return lengths;
+  for (std::size_t b = 0; b < B; ++b) {
+    std::size_t n = 0;
+    for (double x : mask->row({b})) n += x != 0;
+    lengths.push_back(n);
+  }
+  return lengths;
+}
+
+// (layers * directions, B, d), one slice as (B, d).
+Array slice(const Array& states, std::size_t i) {
+  const std::size_t n = states.dim(1) * states.dim(2);
+  const auto start = states.data.begin() + static_cast<std::ptrdiff_t>(i * n);
+  return Array({states.dim(1), states.dim(2)}, {start, start + static_cast<std::ptrdiff_t>(n)});
+}
+
+Arrays recurrent(const Model& model, const Arrays& given) {
+  const CellConvention& cell = model.decoder.cell;
+  const std::vector<std::size_t> lengths = lengths_of(given, get(given, "x").dim(0));
+  const bool both = find(given, "U_reverse") != nullptr;
+  const Array *h0 = find(given, "h0"), *c0 = find(given, "c0");
+  Array x = get(given, "x");
+  std::vector<Array> finals, memories;
+  for (std::size_t l = 0; l < model.decoder.layers; ++l) {
+    const std::string suffix = l ? "_l" + std::to_string(l) : "";
+    std::vector<Run> runs;
+    for (std::size_t k = 0; k < (both ? 2u : 1u); ++k) {
+      RunConvention run = model.run;
+      if (k) run.reading = model.both.backward, run.outputs_in_reading_order = model.both.backward_in_reading_order;
+      const std::size_t i = l * (both ? 2 : 1) + k;
+      Array h, c;
+      if (h0) h = slice(*h0, i);
+      if (c0) c = slice(*c0, i);
+      runs.push_back(run_sequence(cell, run, cell_weights(given, suffix + (k ? "_reverse" : "")), x, lengths,
+                                  h0 ? &h : nullptr, c0 ? &c : nullptr));
+      finals.push_back(runs.back().final_h);
+      memories.push_back(runs.back().final_c);
+    }
+    if (both) {
+      Array stack = runs[0].h;
+      stack.shape.insert(stack.shape.begin(), 2);
+      stack.data.insert(stack.data.end(), runs[1].h.data.begin(), runs[1].h.data.end());
+      x = merge_directions(model.both.merge, stack);
+    } else {
+      x = runs[0].h;
+    }
+  }
+  Arrays out;
+  out["h"] = x;
+  Array h_n({finals.size(), finals[0].dim(0), finals[0].dim(1)}), c_n = h_n;
+  for (std::size_t i = 0; i < finals.size(); ++i) {
+    std::copy(finals[i].data.begin(), finals[i].data.end(),
+              h_n.data.begin() + static_cast<std::ptrdiff_t>(i * finals[i].data.size()));
+    if (!memories[i].data.empty())
+      std::copy(memories[i].data.begin(), memories[i].data.end(),
+                c_n.data.begin() + static_cast<std::ptrdiff_t>(i * memories[i].data.size()));
+  }
+  out["h_n"] = h_n;
+  if (std::holds_alternative<LstmConvention>(cell)) out["c_n"] = c_n;
+  return out;
+}
+
+// What a decoder takes from the encoder: both ends, or some slice of h_n.
+Array decoder_start(const Model& model, const Arrays& given) {
+  const Arrays out = recurrent(model, given);
+  if (model.both.final_state == FinalState::both_ends) return stacked_final(model.stacked, get(out, "h_n"));
+  const Array& h = get(out, "h");
+  const std::vector<std::size_t> lengths = lengths_of(given, h.dim(0));
+  Array rows({h.dim(0), h.dim(2)});
+  for (std::size_t b = 0; b < h.dim(0); ++b) {
+    const std::size_t n = lengths.empty() ? h.dim(1) : lengths[b];
+    if (n) rows.set_row({b}, h.row({b, model.both.final_state == FinalState::last_position ? n - 1 : 0}));
+  }
+  return rows;
+}
+
+Arrays heads(const Model& model, const Arrays& given) {
+  MultiHeadConvention convention = model.heads;
+  convention.attention = model.decoder.attention;
+  convention.attention.empty_row = model.decoder.attention.empty_row;
+  const Array &query = get(given, "query"), &key = get(given, "key"), &value = get(given, "value");
+  const Array* mask = find(given, "mask");
+  Arrays out;
+  if (find(given, "W_Q")) {
+    const MultiHead made = multi_head_attention(convention, given, query, key, value, mask);
+    out["output"] = made.output;
+    out["alpha"] = made.weights;
+  } else {
+    out["alpha"] = attention_weights(convention.attention, scores(convention.attention.score, given, query, key), mask);
+    out["output"] = contexts(convention.attention, out["alpha"], value, mask);
+  }
+  const Array* alpha = find(given, "alpha");
+  Array& w = out["alpha"];
+  if (alpha && alpha->shape.size() == 3 && w.shape.size() == 4) {  // averaged over the heads
+    Array mean({w.dim(0), w.dim(2), w.dim(3)});
+    const std::size_t n = w.dim(2) * w.dim(3), h = w.dim(1);
+    for (std::size_t b = 0; b < w.dim(0); ++b)
+      for (std::size_t k = 0; k < h; ++k)
+        for (std::size_t i = 0; i < n; ++i)
+          mean.data[b * n + i] += w.data[(b * h + k) * n + i] / static_cast<double>(h);
+    w = mean;
+  } else if (alpha && alpha->shape.size() == 4 && w.shape.size() == 3) {
+    w.shape.insert(w.shape.begin() + 1, 1);
+  }
+  return out;
+}
+
+Arrays edited(const Model& model, const Arrays& given) {
+  Arrays changed = given;
+  for (auto edit : model.edits) edit(changed);
+  return changed;
+}
+
+Arrays decoded(const Model& model, const Arrays& given) {
+  Arrays out = decode(model.decoder, given);
+  if (auto logits = out.find("logits");
+      logits != out.end() && (model.logits_are_logarithms || model.logits_activation != Activation::identity))
+    for (std::size_t b = 0; b < logits->second.dim(0); ++b)
+      for (std::size_t t = 0; t < logits->second.dim(1); ++t)
+        logits->second.set_row({b, t}, finished(model, copy(logits->second.row({b, t}))));
+  return out;
+}
+
+}  // namespace
+
+const char* output_of(Stage stage) {
+  static const char* names[] = {"e", "alpha", "c", "s", "htilde", "logits", "s_0", "h", "output"};
+  return names[static_cast<std::size_t>(stage)];
+}
+
+Arrays stage_outputs(const Model& model, const Arrays& given, const std::vector<Stage>& stages) {
+  if (!model.edits.empty()) {
+    Model plain = model;
+    plain.edits.clear();
+    return stage_outputs(plain, edited(model, given), stages);
+  }
+  if (contains(stages, Stage::run)) {
+    Arrays out = recurrent(model, given);
+    if (contains(stages, Stage::start)) out["start"] = decoder_start(model, given);
+    return out;
+  }
+  if (contains(stages, Stage::start) && find(given, "x")) return {{"start", decoder_start(model, given)}};
+  if (contains(stages, Stage::heads)) return heads(model, given);
+  if (!find(given, "s") && contains(stages, Stage::cell)) {
+    if (model.weights_of_the_step_before || model.context_factor != 1 || model.keys_are_projected_twice ||
+        model.query_given)
+      misfit("this hypothesis needs the decoder's states");
+    return decoded(model, given);
+  }
+  return Stages(model, given).run(stages);
+}
+
+Arrays whole_forward(TraceKind kind, const Model& model, const Arrays& given) {
+  if (!model.edits.empty()) {
+    Model plain = model;
+    plain.edits.clear();
+    return whole_forward(kind, plain, edited(model, given));
+  }
+  if (kind == TraceKind::recurrent) return recurrent(model, given);
+  if (kind == TraceKind::multi_head) return heads(model, given);
+  if (model.weights_of_the_step_before || model.context_factor != 1 || model.keys_are_projected_twice)
+    misfit("this hypothesis runs stage by stage only");
+  return decoded(model, given);
+}
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,114 @@
+// The library of hypotheses: every convention and every known mistake as one entry of a table.
+//
+// A field is one independent choice (which state is the query, where the reset gate acts). Its options are the values
+// that somebody's model may have. A hypothesis is one option a field; a claim ("bahdanau2014") says which options the
+// owner means. To add a mistake, add one entry to the table of its field: nothing else knows about single mistakes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nn/conventions/reference/bidirectional.h"
+#include "nn/conventions/reference/decoder.h"
+#include "nn/conventions/reference/multi_head.h"
+
+namespace gradus::diagnosis {
+
+enum class Lang { en, zh };
+
+// The same said twice: the Chinese by meaning, not word for word.
+struct Said {
+  const char* en = "";
+  const char* zh = "";
+  const char* in(Lang lang) const { return lang == Lang::zh ? zh : en; }
+};
+
+// What a mistake is about. Probes tell it even where no hypothesis fits.
+enum class Kind {
+  convention,
+  axis,
+  shape,
+  mask,
+  broadcast,
+  graph,
+  numerics,
+  gradcheck,
+  optimizer,
+  data,
+  gru,
+  lstm,
+  init,
+  beam,
+  checkpoint,
+  dropout
+};
+const char* to_string(Kind kind);  // "convention", "GRU", ...
+Said name_of(Kind kind);
+
+// Parts of a computation that can be checked alone, each with one output: e, alpha, c, s, htilde, logits, s_0, and h of
+// a recurrent run, output and alpha of multi-head attention.
+enum class Stage { score, weights, context, cell, attentional, readout, start, run, heads };
+Said name_of(Stage stage);
+
+// Everything that a hypothesis can say about a model.
+struct Model {
+  reference::DecoderConvention decoder;  // its attention and its cell serve the other kinds of trace too
+  reference::RunConvention run;
+  reference::BidirectionalConvention both;
+  reference::StackedFinal stacked = reference::StackedFinal::top_layer;
+  reference::MultiHeadConvention heads;  // but its attention, which stands in decoder
+  bool keys_are_projected_twice = false;
+  bool weights_of_the_step_before = false;  // c_t = sum of alpha_{t-1,i} h_i
+  bool query_given = false;                 // the trace holds the queries themselves
+  double context_factor = 1;
+  reference::Activation logits_activation = reference::Activation::identity;
+  bool logits_are_logarithms = false;               // log_softmax of the logits
+  reference::Vec estimated;                         // numbers that an option read off the trace, for its sentence
+  std::vector<void (*)(reference::Arrays&)> edits;  // changes of parameters that amount to another formula
+};
+
+// benign: another spelling of the same model, never a mistake. choice: right in some paper, a mistake only against a
+// claim that says otherwise. error: right nowhere.
+enum class Level { benign, choice, error };
+
+struct Option {
+  const char* id = "";
+  const char* code = "";  // stable; what a verdict calls it
+  Level level = Level::error;
+  Kind kind = Kind::convention;
+  // Changes the model; false if this option makes no sense for it. May look at the trace's arrays.
+  bool (*apply)(Model&, const reference::Arrays&) = nullptr;
+  Said sentence = {};      // "the query is s_t, ..."
+  const char* used = "";   // the formula that the model follows
+  const char* paper = "";  // and the one that it should follow
+  Said fix = {};           // one line
+  const char* test = "";   // one line that keeps it fixed
+  bool rare = false;       // benign or a choice, but tried only as a deviation of its own
+};
+
+struct Field {
+  const char* name = "";
+  std::vector<Stage> stages = {};  // where it acts; a stage is enough to find it
+  Said what = {};                  // "the time of the query"
+  Said tell = {};                  // an input on which its options differ
+  std::vector<Option> options = {};
+};
+
+// All fields, in the order in which their options have to be applied.
+const std::vector<Field>& fields();
+const Option* find_option(const char* field, const std::string& id);
+
+using FieldOptions = std::vector<std::pair<const char*, std::vector<const char*>>>;
+
+// What an owner may claim. keeps: another choice in this field is a mistake. prefers: another one is worth a note.
+struct Claim {
+  const char* name = "";
+  Said title = {};
+  FieldOptions keeps = {}, prefers = {};
+};
+const std::vector<Claim>& claims();
+// nullptr for "" ; throws std::invalid_argument that lists the claims for an unknown name.
+const Claim* find_claim(const std::string& name);
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,1280 @@
+// Hypotheses about the score, the weights and the context.
+#include <algorithm>
+#include <cmath>
+
+#include "nn/conventions/hypotheses_tables.h"
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+using Apply = bool (*)(Model&, const Arrays&);
+
+bool energies(Model& m) {
+  return score(m).score == Score::additive || score(m).score == Score::concat || score(m).score == Score::mlp;
+}
+bool square(const Arrays& a, const char* name) {
+  const Array* W = find(a, name);
+  return W && W->shape.size() == 2 && W->shape[0] == W->shape[1];
+}
+bool padded(const Arrays& a) {
+  const Array* mask = find(a, "mask");
+  if (!mask) return false;
+  for (double x : mask->data)
+    if (x == 0) return true;
+  return false;
+}
+
+// Whether the mask, read along the decoder steps, hides one: otherwise it is no mask at all.
+bool hides_a_query(const Arrays& a) {
+  const Array *mask = find(a, "y_mask"), *alpha = find(a, "alpha");
+  if (!mask) mask = find(a, "mask");
+  if (!mask || !alpha || alpha->shape.size() != 3) return false;
+  for (std::size_t b = 0; b < mask->dim(0); ++b)
+    for (std::size_t t = 0; t < std::min(mask->dim(1), alpha->dim(1)); ++t)
+      if (mask->at({b, t}) == 0) return true;
+  return mask->dim(1) < alpha->dim(1);
+}
+
+// Every padded row of H is the same vector other than zero: what a projection with a bias leaves there.
+bool padding_is_a_bias(const Arrays& a) {
+  const Array *H = find(a, "H"), *mask = find(a, "mask");
+  if (!H || !mask) return false;
+  const std::size_t d = H->dim(2);
+  Vec first;
+  for (std::size_t p = 0; p < mask->data.size(); ++p) {
+    if (mask->data[p] != 0) continue;
+    const Vec row = copy(Row(H->data).subspan(p * d, d));
+    if (first.empty()) first = row;
+    if (row != first) return false;
+  }
+  for (double x : first)
+    if (x != 0) return true;
+  return false;
+}
+
+// The weights and the scores of the row where two unmasked scores differ most; false if there is no such row.
+struct Pair {
+  double e_gap = 0, log_gap = 0;
+};
+bool widest(const Arrays& a, const Array& e, Pair& best) {
+  const Array &alpha = get(a, "alpha"), *mask = find(a, "mask");
+  for (std::size_t b = 0; b < e.dim(0); ++b)
+    for (std::size_t t = 0; t < e.dim(1); ++t)
+      for (std::size_t i = 0; i < e.dim(2); ++i)
+        for (std::size_t j = 0; j < i; ++j) {
+          if (mask && (mask->at({b, i}) == 0 || mask->at({b, j}) == 0)) continue;
+          const double p = alpha.at({b, t, i}), q = alpha.at({b, t, j}), gap = e.at({b, t, i}) - e.at({b, t, j});
+          if (p > 0 && q > 0 && std::fabs(gap) > std::fabs(best.e_gap)) best = {gap, std::log(p) - std::log(q)};
+        }
+  return std::fabs(best.e_gap) > 1e-3 && std::fabs(best.log_gap) > 1e-6;
+}
+
+// The scores that the model gives on the states of the trace; empty where they cannot be computed.
+bool scores_of(Model& m, const Arrays& a, Array& e) {
+  if (const Array* given = find(a, "e")) return e = *given, true;
+  const Array *s = find(a, "s"), *query = find(a, "query"), *H = find(a, "H");
+  if (!H || !has(a, "alpha")) return false;
+  if (m.query_given && query) return e = scores(score(m), a, *query, *H), true;
+  if (!s || m.decoder.query.size() != 1 || m.decoder.query[0].what != What::state) return false;
+  const std::size_t T = s->dim(1) - 1, from = m.decoder.query[0].lag == 0 ? 1 : 0;
+  if (m.decoder.query[0].lag > 1) return false;
+  Array q({s->dim(0), T, s->dim(2)});
+  for (std::size_t b = 0; b < q.dim(0); ++b)
+    for (std::size_t t = 0; t < T; ++t) q.set_row({b, t}, s->row({b, t + from}));
+  return e = scores(score(m), a, q, *H), true;
+}
+
+// alpha = softmax(e / temperature) for the one temperature that the widest pair of scores asks for.
+bool estimate_temperature(Model& m, const Arrays& a) {
+  Array e;
+  Pair pair;
+  if (attention(m).axis != SoftmaxAxis::keys || !scores_of(m, a, e) || !widest(a, e, pair)) return false;
+  attention(m).temperature = pair.e_gap / pair.log_gap;
+  m.estimated = {attention(m).temperature};
+  return std::fabs(attention(m).temperature - 1) > 1e-6;
+}
+
+// The score that the weights of padded positions show.
+bool estimate_fill(Model& m, const Arrays& a) {
+  Array e;
+  const Array* mask = find(a, "mask");
+  if (!mask || !scores_of(m, a, e)) return false;
+  const Array& alpha = get(a, "alpha");
+  for (std::size_t b = 0; b < e.dim(0); ++b)
+    for (std::size_t i = 0; i < e.dim(2); ++i)
+      for (std::size_t j = 0; j < e.dim(2); ++j)
+        if (mask->at({b, i}) == 0 && mask->at({b, j}) != 0 && alpha.at({b, 0, i}) > 0 && alpha.at({b, 0, j}) > 0) {
+          attention(m).mask_fill = e.at({b, 0, j}) + std::log(alpha.at({b, 0, i}) / alpha.at({b, 0, j}));
+          m.estimated = {attention(m).mask_fill};
+          // 0 is the mask multiplied into the scores, which has a name of its own.
+          return std::isfinite(attention(m).mask_fill) && std::fabs(attention(m).mask_fill) > 1e-7;
+        }
+  return false;
+}
+
+// c = factor * (the weighted sum), read off the largest entry.
+bool estimate_factor(Model& m, const Arrays& a) {
+  const Array *alpha = find(a, "alpha"), *c = find(a, "c"), *H = find(a, "H");
+  if (!alpha || !c || !H || c->shape.size() != 3 || c->dim(2) != H->dim(2)) return false;
+  const Array sum = contexts(attention(m), *alpha, *H, find(a, "mask"));
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < sum.data.size(); ++i)
+    if (std::fabs(sum.data[i]) > std::fabs(sum.data[best])) best = i;
+  if (sum.data.empty() || sum.data[best] == 0) return false;
+  m.context_factor = c->data[best] / sum.data[best];
+  m.estimated = {m.context_factor};
+  return std::isfinite(m.context_factor) && std::fabs(m.context_factor - 1) > 1e-6 && m.context_factor != 0;
+}
+
+Field score_field() {
+  Field f{"score",
+          {Stage::score},
+          {"the score", "得分函数"},
+          {"use several encoder positions with different annotations", "用多个互不相同的编码器位置"},
+          {}};
+  const auto kind = [&](const char* id, const char* code, Apply apply, Said sentence, const char* formula,
+                        const char* fix) {
+    Option o;
+    o.id = id, o.code = code, o.level = Level::choice, o.apply = apply, o.sentence = sentence, o.used = formula;
+    o.paper = "Bahdanau: v_a . tanh(W_a s + U_a h_i); Luong: s . h_i, s . W_a h_i or v_a . tanh(W_a [s; h_i])";
+    o.fix = {fix, "改用所声称论文的得分函数"};
+    o.test = "CHECK(check_reference(decoder, inputs, claimed).passed);";
+    f.options.push_back(o);
+  };
+  kind(
+      "additive", "SCORE_ADDITIVE",
+      [](Model& m, const Arrays& a) {
+        score(m).score = Score::additive;
+        return has(a, "W_a") && has(a, "U_a") && has(a, "v_a");
+      },
+      {"additive score", "加性得分"}, "e_i = v_a . tanh(W_a q + U_a h_i)", "use the score that the claimed paper uses");
+  kind(
+      "concat", "SCORE_CONCAT",
+      [](Model& m, const Arrays& a) {
+        score(m).score = Score::concat;
+        return has(a, "W_a") && !has(a, "U_a") && has(a, "v_a") && !has(a, "b_v");
+      },
+      {"concat score", "拼接得分"}, "e_i = v_a . tanh(W_a [q; h_i])", "use the score that the claimed paper uses");
+  kind(
+      "mlp", "SCORE_MLP",
+      [](Model& m, const Arrays& a) {
+        score(m).score = Score::mlp;
+        return has(a, "W_a") && !has(a, "U_a") && has(a, "v_a") && has(a, "b_v") && has(a, "b_a");
+      },
+      {"score by a perceptron", "感知机得分"}, "e_i = v_a . tanh(W_a [q; h_i] + b_a) + b_v",
+      "drop the output bias, or claim nothing");
+  kind(
+      "general", "SCORE_GENERAL",
+      [](Model& m, const Arrays& a) {
+        score(m).score = Score::general;
+        return has(a, "W_a") && !has(a, "v_a") && !has(a, "U_a");
+      },
+      {"general score", "双线性(general)得分"}, "e_i = q . W_a h_i", "use the score that the claimed paper uses");
+  kind(
+      "general_stored_transposed", "SCORE_GENERAL_STORED",
+      [](Model& m, const Arrays& a) {
+        score(m).score = Score::general;
+        score(m).exchanged = true;
+        return has(a, "W_a") && !has(a, "v_a") && !has(a, "U_a") && !square(a, "W_a");
+      },
+      {"general score, W_a stored as (d_h, d_s)", "双线性(general)得分,W_a 按 (d_h, d_s) 存放"}, "e_i = h_i . W_a q",
+      "use the score that the claimed paper uses");
+  kind(
+      "dot", "SCORE_DOT",
+      [](Model& m, const Arrays& a) {
+        score(m).score = Score::dot;
+        return !has(a, "W_a") && !has(a, "v_a");
+      },
+      {"dot score", "点积得分"}, "e_i = q . h_i", "use the score that the claimed paper uses");
+  kind(
+      "scaled_dot", "SCORE_SCALED_DOT",
+      [](Model& m, const Arrays& a) {
+        score(m).score = Score::scaled_dot;
+        return !has(a, "W_a") && !has(a, "v_a");
+      },
+      {"scaled dot score", "缩放点积得分"}, "e_i = q . h_i / sqrt(d)",
+      "drop the division by sqrt(d), or claim nothing");
+  kind(
+      "cosine", "SCORE_COSINE",
+      [](Model& m, const Arrays& a) {
+        score(m).score = Score::cosine;
+        return !has(a, "W_a") && !has(a, "v_a");
+      },
+      {"cosine score", "余弦得分"}, "e_i = q . h_i / (|q| |h_i|)", "drop the norms, or claim nothing");
+  kind(
+      "location", "ATTN_IGNORES_ENCODER",
+      [](Model& m, const Arrays& a) {
+        score(m).score = Score::location;
+        return has(a, "W_a") && !has(a, "v_a") && !has(a, "U_a");
+      },
+      {"location score: the weights never look at the encoder's states", "位置得分:权重从不看编码器隐藏状态"},
+      "e = W_a q, one row of W_a a position", "score every h_i against the query: e_i = score(s, h_i)");
+  f.options.back().test = "reverse the rows of H: CHECK(alpha == reversed(alpha_before));";
+  Option unused;
+  unused.id = "dot_beside_parameters", unused.code = "PARAM_DEAD", unused.kind = Kind::graph;
+  unused.apply = [](Model& m, const Arrays& a) {
+    score(m).score = Score::dot;
+    return has(a, "W_a");
+  };
+  unused.sentence = {"W_a is there but the score is the plain dot product: the parameter is never used",
+                     "有 W_a 参数,得分却只是点积:该参数从未被使用"};
+  unused.used = "e_i = q . h_i";
+  unused.paper = "e_i = q . W_a h_i";
+  unused.fix = {"multiply by W_a, or remove it", "乘上 W_a,或者删掉它"};
+  unused.test = "CHECK(norm(W_a.grad()) > 0);";
+  f.options.push_back(unused);
+  return f;
+}
+
+Field query_field() {
+  Field f{"query",
+          {Stage::score},
+          {"which state is the query", "查询用的是哪个状态"},
+          {"decoder states of at least two different steps, and at least two encoder positions",
+           "至少两个互不相同的解码器步骤的状态,以及至少两个编码器位置"},
+          {}};
+  f.options = {
+      {.id = "s_prev",
+       .code = "ATTN_QUERY_PRE_STEP",
+       .level = Level::choice,
+       .apply = [](Model& m, const Arrays&) { return m.decoder.query = {s_prev}, !m.query_given; },
+       .sentence = {"the query is s_{t-1}, the decoder's state before the step",
+                    "查询是 s_{t-1},即该步之前的解码器状态"},
+       .used = "e_{t,i} = score(s_{t-1}, h_i)",
+       .paper = "e_{t,i} = score(s_t, h_i), after s_t = RNN(...) (Luong et al. 2015, section 3.1)",
+       .fix = {"run the cell first, then attend with its new state", "先运行循环单元,再用新状态做注意力"},
+       .test = "CHECK(probe_influence(decoder, inputs, QueryTime::s_t).passed);"},
+      {.id = "s_t",
+       .code = "ATTN_QUERY_POST_STEP",
+       .level = Level::choice,
+       .apply = [](Model& m, const Arrays&) { return m.decoder.query = {s_t}, !m.query_given; },
+       .sentence = {"the query is s_t, the decoder's state after the step", "查询是 s_t,即该步之后的解码器状态"},
+       .used = "e_{t,i} = score(s_t, h_i), s_t = RNN([y; c_{t-1}], s_{t-1})",
+       .paper = "e_{t,i} = score(s_{t-1}, h_i), then c_t, then s_t = RNN([y; c_t], s_{t-1}) (Bahdanau et al. 2014, "
+                "section 3.1)",
+       .fix = {"attend with s_prev first, then run the cell on [y; c_t]",
+               "先用 s_{t-1} 做注意力得到 c_t,再让循环单元读 [y; c_t]"},
+       .test = "CHECK(probe_influence(decoder, inputs, QueryTime::s_prev).passed);"},
+      {.id = "given",
+       .level = Level::benign,
+       .apply = [](Model& m, const Arrays&) { return m.query_given; },
+       .sentence = {"the query as dumped", "查询取自文件"}},
+      {.id = "two_back",
+       .code = "ATTN_QUERY_TWO_BACK",
+       .apply =
+           [](Model& m, const Arrays&) {
+             return m.decoder.query = {{What::state, 2}}, !m.query_given;
+           },
+       .sentence = {"the query is s_{t-2}, a state two steps old", "查询是 s_{t-2},晚了两步"},
+       .used = "e_{t,i} = score(s_{t-2}, h_i)",
+       .paper = "e_{t,i} = score(s_{t-1}, h_i)",
+       .fix = {"take the state of the step before, not of two before", "取上一步的状态"},
+       .test = "CHECK(check_reference(decoder, inputs, bahdanau2014()).passed);"},
+      {.id = "frozen",
+       .code = "ATTN_QUERY_FROZEN",
+       .apply =
+           [](Model& m, const Arrays&) {
+             return m.decoder.query = {{What::state, 1 << 20}}, !m.query_given;
+           },
+       .sentence = {"the query is s_0 at every step, so the weights never change", "每一步的查询都是 s_0,权重不会变化"},
+       .used = "e_{t,i} = score(s_0, h_i)",
+       .paper = "e_{t,i} = score(s_{t-1}, h_i)",
+       .fix = {"pass the current state, not the initial one", "传当前状态而不是初始状态"},
+       .test = "CHECK(alpha[1] != alpha[0]);"},
+      {.id = "cell_prev",
+       .code = "ATTN_QUERY_CELL_STATE",
+       .apply =
+           [](Model& m, const Arrays&) {
+             return m.decoder.query = {{What::cell_state, 1}}, lstm(m) && !m.query_given;
+           },
+       .sentence = {"the query is the LSTM's memory cell instead of its hidden state h",
+                    "查询用了 LSTM 的细胞状态,而不是隐藏状态 h"},
+       .used = "e_{t,i} = score(cell_{t-1}, h_i)",
+       .paper = "e_{t,i} = score(h_{t-1}, h_i)",
+       .fix = {"take h of the top layer: state.h, not state.c", "取顶层的 h,而不是 c"},
+       .test = "CHECK(alpha is unchanged when only the memory cell moves);"},
+      {.id = "cell_now",
+       .code = "ATTN_QUERY_CELL_STATE",
+       .apply =
+           [](Model& m, const Arrays&) {
+             return m.decoder.query = {{What::cell_state, 0}}, lstm(m) && !m.query_given;
+           },
+       .sentence = {"the query is the LSTM's memory cell instead of its hidden state h",
+                    "查询用了 LSTM 的细胞状态,而不是隐藏状态 h"},
+       .used = "e_{t,i} = score(cell_t, h_i)",
+       .paper = "e_{t,i} = score(h_t, h_i)",
+       .fix = {"take h of the top layer: state.h, not state.c", "取顶层的 h,而不是 c"},
+       .test = "CHECK(alpha is unchanged when only the memory cell moves);"},
+      {.id = "bottom_prev",
+       .code = "ATTN_QUERY_BOTTOM_LAYER",
+       .apply =
+           [](Model& m, const Arrays&) {
+             return m.decoder.query = {{What::bottom_state, 1}}, m.decoder.layers > 1;
+           },
+       .sentence = {"the query is the state of the bottom layer", "查询取自最底层的状态"},
+       .used = "e_{t,i} = score(s^1_{t-1}, h_i)",
+       .paper = "e_{t,i} = score(s^L_{t-1}, h_i), the top layer",
+       .fix = {"take the last layer: state[-1]", "取最后一层:state[-1]"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "bottom_now",
+       .code = "ATTN_QUERY_BOTTOM_LAYER",
+       .apply =
+           [](Model& m, const Arrays&) {
+             return m.decoder.query = {{What::bottom_state, 0}}, m.decoder.layers > 1;
+           },
+       .sentence = {"the query is the state of the bottom layer", "查询取自最底层的状态"},
+       .used = "e_{t,i} = score(s^1_t, h_i)",
+       .paper = "e_{t,i} = score(s^L_t, h_i), the top layer",
+       .fix = {"take the last layer: state[-1]", "取最后一层:state[-1]"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "mean_prev",
+       .code = "ATTN_QUERY_MEAN_OF_LAYERS",
+       .apply =
+           [](Model& m, const Arrays&) {
+             return m.decoder.query = {{What::mean_state, 1}}, m.decoder.layers > 1;
+           },
+       .sentence = {"the query is the mean of all layers' states", "查询是各层状态的平均"},
+       .used = "q = mean over layers",
+       .paper = "q = the top layer's state",
+       .fix = {"take the last layer: state[-1]", "取最后一层:state[-1]"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "all_prev",
+       .code = "ATTN_QUERY_ALL_LAYERS",
+       .apply =
+           [](Model& m, const Arrays&) {
+             return m.decoder.query = {{What::all_states, 1}}, m.decoder.layers > 1;
+           },
+       .sentence = {"the query joins the states of all layers", "查询拼接了所有层的状态"},
+       .used = "q = [s^1; ...; s^L]",
+       .paper = "q = the top layer's state",
+       .fix = {"take the last layer: state[-1]", "取最后一层:state[-1]"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "input",
+       .code = "ATTN_QUERY_INPUT",
+       .apply = [](Model& m, const Arrays& a) { return m.decoder.query = {y_emb}, has(a, "y_emb") && !m.query_given; },
+       .sentence = {"the query is the input embedding, not the decoder's state", "查询是输入词嵌入,而不是解码器状态"},
+       .used = "e_{t,i} = score(y_t, h_i)",
+       .paper = "e_{t,i} = score(s_{t-1}, h_i)",
+       .fix = {"pass the state to the score", "把状态传给得分函数"},
+       .test = "CHECK(norm(gradient of alpha with respect to s) > 0);"},
+      {.id = "input_and_state",
+       .code = "ATTN_QUERY_INPUT_AND_STATE",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.query = {y_emb, s_prev}, has(a, "y_emb") && !m.query_given;
+           },
+       .sentence = {"the query is [y_{t-1}; s_{t-1}], input and state together",
+                    "查询是 [y_{t-1}; s_{t-1}],即输入与状态的拼接"},
+       .used = "e_t = score([y_{t-1}; s_{t-1}], h_i)",
+       .paper = "e_{t,i} = score(s_{t-1}, h_i)",
+       .fix = {"score with s_{t-1} alone", "只用 s_{t-1} 打分"},
+       .test = "CHECK(probe_influence(decoder, inputs, QueryTime::s_prev).passed);"},
+      {.id = "context_prev",
+       .code = "ATTN_QUERY_CONTEXT",
+       .apply = [](Model& m, const Arrays& a) { return m.decoder.query = {c_prev}, has(a, "c") && !m.query_given; },
+       .sentence = {"the query is the last context, not the decoder's state",
+                    "查询是上一步的上下文向量,而不是解码器状态"},
+       .used = "e_{t,i} = score(c_{t-1}, h_i)",
+       .paper = "e_{t,i} = score(s_{t-1}, h_i)",
+       .fix = {"pass the state to the score", "把状态传给得分函数"},
+       .test = "CHECK(norm(gradient of alpha with respect to s) > 0);"},
+      {.id = "attentional_prev",
+       .code = "ATTN_QUERY_ATTENTIONAL",
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.decoder.query = {htilde_prev}, has(a, "htilde") && !m.query_given; },
+       .sentence = {"the query is the last attentional vector, not the decoder's state",
+                    "查询是上一步的注意力向量,而不是解码器状态"},
+       .used = "e_{t,i} = score(s~_{t-1}, h_i)",
+       .paper = "e_{t,i} = score(s_t, h_i)",
+       .fix = {"pass the state to the score", "把状态传给得分函数"},
+       .test = "CHECK(norm(gradient of alpha with respect to s) > 0);"},
+  };
+  return f;
+}
+
+std::vector<Field> score_detail_fields() {
+  const Said generic = {"several encoder positions and generic parameters", "多个编码器位置与一般的参数"};
+  std::vector<Field> fields;
+  fields.push_back({"sees", {Stage::score}, {"what the score sees", "得分看到什么"}, generic, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "no_query",
+       .code = "SCORE_IGNORES_QUERY",
+       .apply = [](Model& m,
+                   const Arrays&) { return score(m).sees = Sees::keys_only, score(m).score != Score::location; },
+       .sentence = {"the score does not see the query, so the weights are the same at every step",
+                    "得分看不到查询,每一步的权重都一样"},
+       .used = "e_i = score(0, h_i)",
+       .paper = "e_i = score(s, h_i)",
+       .fix = {"add the query's term to the score", "把查询那一项加进得分"},
+       .test = "CHECK(norm(gradient of alpha with respect to s) > 0);"},
+      {.id = "no_keys",
+       .code = "SCORE_IGNORES_KEYS",
+       .apply = [](Model& m,
+                   const Arrays&) { return score(m).sees = Sees::query_only, score(m).score != Score::location; },
+       .sentence = {"the score does not see the encoder's states, so the weights are uniform",
+                    "得分看不到编码器隐藏状态,权重是均匀的"},
+       .used = "e_i = score(s, 0)",
+       .paper = "e_i = score(s, h_i)",
+       .fix = {"add the keys' term to the score", "把键那一项加进得分"},
+       .test = "CHECK(norm(gradient of alpha with respect to H) > 0);"},
+  };
+  fields.push_back({"energy", {Stage::score, Stage::weights}, {"the energy", "能量函数"}, generic, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "identity",
+       .code = "ENERGY_NO_TANH",
+       .apply = [](Model& m, const Arrays&) { return score(m).energy = Activation::identity, energies(m); },
+       .sentence = {"the tanh of the energy is missing, so the query cancels in the softmax",
+                    "能量缺少 tanh,查询在 softmax 中被消去"},
+       .used = "e_i = v_a . (W_a q + U_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"put tanh around W_a q + U_a h_i", "在 W_a q + U_a h_i 外加 tanh"},
+       .test = "CHECK(norm(W_a.grad()) > 0);"},
+      {.id = "relu",
+       .code = "ENERGY_RELU",
+       .apply = [](Model& m, const Arrays&) { return score(m).energy = Activation::relu, energies(m); },
+       .sentence = {"the energy uses relu instead of tanh", "能量用了 relu 而不是 tanh"},
+       .used = "e_i = v_a . relu(W_a q + U_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"replace relu by tanh", "把 relu 换成 tanh"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "sigmoid",
+       .code = "ENERGY_SIGMOID",
+       .apply = [](Model& m, const Arrays&) { return score(m).energy = Activation::sigmoid, energies(m); },
+       .sentence = {"the energy uses sigmoid instead of tanh", "能量用了 sigmoid 而不是 tanh"},
+       .used = "e_i = v_a . sigmoid(W_a q + U_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"replace sigmoid by tanh", "把 sigmoid 换成 tanh"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "softmax_inside",
+       .code = "ENERGY_ACTIVATIONS_SWAPPED",
+       .apply =
+           [](Model& m, const Arrays&) {
+             score(m).energy = Activation::softmax;
+             attention(m).normaliser = Normaliser::relu;
+             return energies(m);
+           },
+       .sentence = {"softmax stands inside the energy and relu outside: the roles are exchanged",
+                    "softmax 用在能量里、relu 用在外面:角色颠倒"},
+       .used = "alpha = relu(v_a . softmax(W_a q + U_a h_i))",
+       .paper = "alpha = softmax(v_a . tanh(W_a q + U_a h_i))",
+       .fix = {"tanh inside, softmax over the positions outside", "里面用 tanh,外面对位置做 softmax"},
+       .test = "CHECK(sum(alpha, Axis{2}) == 1);"},
+      {.id = "softmax_inside_too",
+       .code = "ENERGY_SOFTMAX",
+       .apply = [](Model& m, const Arrays&) { return score(m).energy = Activation::softmax, energies(m); },
+       .sentence = {"the energy uses softmax over its features instead of tanh",
+                    "能量在特征上用了 softmax 而不是 tanh"},
+       .used = "e_i = v_a . softmax(W_a q + U_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"replace that softmax by tanh", "把这个 softmax 换成 tanh"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "tanh_outside",
+       .code = "ENERGY_TANH_OUTSIDE",
+       .apply = [](Model& m, const Arrays&) { return change(attention(m).normaliser, Normaliser::softmax_of_tanh); },
+       .sentence = {"the whole score goes through tanh before the softmax", "整个得分在 softmax 之前又过了一次 tanh"},
+       .used = "alpha = softmax(tanh(e))",
+       .paper = "alpha = softmax(e)",
+       .fix = {"remove the outer tanh", "去掉外层 tanh"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+  };
+  fields.push_back({"v_a", {Stage::score}, {"v_a", "v_a"}, generic, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "dropped",
+       .code = "ENERGY_V_DROPPED",
+       .apply = [](Model& m, const Arrays&) { return score(m).v_dropped = true, energies(m); },
+       .sentence = {"the energies are summed; v_a is never applied", "能量直接求和,没有乘 v_a"},
+       .used = "e_i = sum_k tanh(W_a q + U_a h_i)_k",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"take the dot product with v_a", "与 v_a 做点积"},
+       .test = "CHECK(norm(v_a.grad()) > 0);"},
+      {.id = "product",
+       .code = "ENERGY_PRODUCT",
+       .apply = [](Model& m, const Arrays&) { return score(m).product = true, score(m).score == Score::additive; },
+       .sentence = {"query and key are multiplied inside the tanh where the paper adds them",
+                    "tanh 内查询与键相乘,而论文是相加"},
+       .used = "e_i = v_a . tanh(W_a q * U_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"replace * by +", "把 * 换成 +"},
+       .test = "CHECK(check_reference(decoder, inputs, bahdanau2014()).passed);"},
+      {.id = "b_a_ignored",
+       .code = "SCORE_BIAS_IGNORED",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& arrays) { arrays.erase("b_a"); });
+             return has(a, "b_a") && energies(m);
+           },
+       .sentence = {"the score's bias b_a is there but never added", "得分的偏置 b_a 存在却没有加上"},
+       .used = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i + b_a)",
+       .fix = {"add b_a, or remove it", "加上 b_a,或者删掉它"},
+       .test = "CHECK(norm(b_a.grad()) > 0);"},
+  };
+  fields.push_back(
+      {"W_a", {Stage::score}, {"how W_a is read", "W_a 的读法"}, {"a W_a that is not symmetric", "不对称的 W_a"}, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "transposed",
+       .code = "LUONG_W_TRANSPOSED",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return score(m).transpose_W_a = true, score(m).score == Score::general && square(a, "W_a");
+           },
+       .sentence = {"W_a is transposed in the general score", "general 得分里的 W_a 被转置了"},
+       .used = "e_i = s^T W_a^T h_i",
+       .paper = "e_i = s^T W_a h_i (Luong et al. 2015, eq. 8)",
+       .fix = {"multiply W_a with h_i, or W_a^T with s", "让 W_a 乘 h_i(或 W_a^T 乘 s)"},
+       .test = "use d_s != d_h: a transposed W_a is then a shape error"},
+      {.id = "additive_transposed",
+       .code = "ATTN_W_A_TRANSPOSED",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return score(m).transpose_W_a = true, score(m).score == Score::additive && square(a, "W_a");
+           },
+       .sentence = {"W_a is transposed in the additive score", "加性得分里的 W_a 被转置了"},
+       .used = "e_i = v_a . tanh(W_a^T q + U_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"use W_a as (d_attn, d_s)", "按 (d_attn, d_s) 使用 W_a"},
+       .test = "use d_attn != d_s: a transposed W_a is then a shape error"},
+      {.id = "exchanged",
+       .code = "ATTN_WEIGHTS_EXCHANGED",
+       .apply = [](Model& m, const Arrays&) { return score(m).exchanged = true, score(m).score == Score::additive; },
+       .sentence = {"W_a multiplies the keys and U_a the query: they are exchanged",
+                    "W_a 乘了键、U_a 乘了查询:两者对调"},
+       .used = "e_i = v_a . tanh(U_a q + W_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"exchange the two matrices", "把两个矩阵换回来"},
+       .test = "use d_s != d_h: exchanged matrices are then a shape error"},
+      {.id = "keys_first",
+       .code = "SCORE_CONCAT_ORDER",
+       .level = Level::benign,
+       .apply =
+           [](Model& m, const Arrays&) {
+             return score(m).exchanged = true, score(m).score == Score::concat || score(m).score == Score::mlp;
+           },
+       .sentence = {"the score joins [h_i; s], the key first", "得分里拼接顺序是 [h_i; s],键在前"},
+       .used = "e_i = v_a . tanh(W_a [h_i; s])",
+       .paper = "e_i = v_a . tanh(W_a [s; h_i])",
+       .fix = {"nothing to fix; exchange the columns of W_a when you load weights from elsewhere",
+               "无需修改;从别处加载权重时交换 W_a 的列块"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+  };
+  fields.push_back(
+      {"U_a", {Stage::score}, {"how U_a is read", "U_a 的读法"}, {"a U_a that is not symmetric", "不对称的 U_a"}, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "transposed",
+       .code = "ATTN_U_A_TRANSPOSED",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return score(m).transpose_U_a = true, score(m).score == Score::additive && square(a, "U_a");
+           },
+       .sentence = {"U_a is transposed in the additive score", "加性得分里的 U_a 被转置了"},
+       .used = "e_i = v_a . tanh(W_a q + U_a^T h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"use U_a as (d_attn, d_h)", "按 (d_attn, d_h) 使用 U_a"},
+       .test = "use d_attn != d_h: a transposed U_a is then a shape error"},
+      {.id = "zero",
+       .code = "SCORE_IGNORES_KEYS",
+       .apply =
+           [](Model& m, const Arrays&) {
+             m.keys_are_projected_twice = true;
+             return score(m).score == Score::additive;
+           },
+       .sentence = {"the key is projected by U_a twice", "键被 U_a 投影了两次"},
+       .used = "e_i = v_a . tanh(W_a q + U_a U_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"project the keys once, before the loop", "只在循环之前投影一次键"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+  };
+  fields.back().options.back().id = "twice";
+  fields.back().options.back().code = "ATTN_KEYS_PROJECTED_TWICE";
+  fields.push_back({"norms", {Stage::score}, {"the norms of the cosine", "余弦的范数"}, generic, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "query_only",
+       .code = "COSINE_ONE_NORM",
+       .apply =
+           [](Model& m, const Arrays&) {
+             return score(m).cosine_norm = CosineNorm::query_only, score(m).score == Score::cosine;
+           },
+       .sentence = {"the cosine divides by the query's norm alone", "余弦只除以查询的范数"},
+       .used = "e_i = q . h_i / |q|",
+       .paper = "e_i = q . h_i / (|q| |h_i|)",
+       .fix = {"divide by both norms", "除以两个范数"},
+       .test = "CHECK(abs(e) <= 1);"},
+      {.id = "keys_only",
+       .code = "COSINE_ONE_NORM",
+       .apply =
+           [](Model& m, const Arrays&) {
+             return score(m).cosine_norm = CosineNorm::keys_only, score(m).score == Score::cosine;
+           },
+       .sentence = {"the cosine divides by the key's norm alone", "余弦只除以键的范数"},
+       .used = "e_i = q . h_i / |h_i|",
+       .paper = "e_i = q . h_i / (|q| |h_i|)",
+       .fix = {"divide by both norms", "除以两个范数"},
+       .test = "CHECK(abs(e) <= 1);"},
+  };
+  fields.push_back({"keys",
+                    {Stage::score},
+                    {"which rows are the keys", "键取自哪些行"},
+                    {"at least two different examples in a batch", "批内至少两个不同的样本"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "next_example",
+       .code = "ATTN_KEYS_OTHER_EXAMPLE",
+       .kind = Kind::axis,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return attention(m).keys = MemoryRead::next_example, has(a, "H") && get(a, "H").dim(0) > 1;
+           },
+       .sentence = {"the keys are those of another example of the batch", "键取自批内另一个样本"},
+       .used = "e_{b,i} = score(s_b, h_{b+1,i})",
+       .paper = "e_{b,i} = score(s_b, h_{b,i})",
+       .fix = {"index queries and keys by the same example", "查询与键按同一样本索引"},
+       .test = "run example 0 alone: CHECK(alpha of row 0 is unchanged);"},
+      {.id = "reversed",
+       .code = "ATTN_KEYS_REVERSED",
+       .apply = [](Model& m, const Arrays&) { return attention(m).keys = MemoryRead::time_reversed, true; },
+       .sentence = {"the keys run backwards in time", "键在时间上是倒着的"},
+       .used = "e_i = score(s, h_{T+1-i})",
+       .paper = "e_i = score(s, h_i)",
+       .fix = {"turn the encoder's outputs round again", "把编码器输出再翻转回来"},
+       .test = "CHECK(alpha is permuted when H is permuted);"},
+      {.id = "reshaped",
+       .code = "RESHAPE_FOR_TRANSPOSE",
+       .kind = Kind::shape,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return attention(m).keys = MemoryRead::reshaped, has(a, "H") && get(a, "H").dim(0) > 1;
+           },
+       .sentence = {"the keys were reshaped from (T, B, d) to (B, T, d) where they had to be transposed",
+                    "键由 (T, B, d) 直接 reshape 成 (B, T, d),本该转置"},
+       .used = "keys = reshape(H_TB, (B, T, d))",
+       .paper = "keys = transpose(H_TB, Axis{0}, Axis{1})",
+       .fix = {"transpose the axes, then reshape", "先转置再 reshape"},
+       .test = "run example 0 alone: CHECK(alpha of row 0 is unchanged);"},
+  };
+  return fields;
+}
+
+Field scale_field() {
+  Field f{"scale",
+          {Stage::score},
+          {"the scale of the scores", "得分的缩放"},
+          {"scores that differ, so that their scale shows", "彼此不同的得分,这样才能看出缩放"},
+          {}};
+  f.options = {
+      usual(),
+      {.id = "none",
+       .code = "SCALE_MISSING",
+       .apply = [](Model& m,
+                   const Arrays&) { return score(m).scale = Scale::none, score(m).score == Score::scaled_dot; },
+       .sentence = {"the division by sqrt(d_k) is missing", "缺少除以 sqrt(d_k)"},
+       .used = "e_i = q . k_i",
+       .paper = "e_i = q . k_i / sqrt(d_k) (Vaswani et al. 2017)",
+       .fix = {"divide the scores by sqrt(d_k)", "把得分除以 sqrt(d_k)"},
+       .test = "CHECK(scores of unit-variance inputs have variance near 1);"},
+      {.id = "over_sqrt_d",
+       .code = "SCALE_OVER_SQRT_D",
+       .apply =
+           [](Model& m, const Arrays&) {
+             const Score s = score(m).score;
+             return score(m).scale = Scale::over_sqrt_d, s != Score::scaled_dot && s != Score::dot;
+           },
+       .sentence = {"the scores are divided by sqrt(d), which this score does not do",
+                    "得分被除以 sqrt(d),而这种得分不该缩放"},
+       .used = "softmax(e / sqrt(d))",
+       .paper = "softmax(e)",
+       .fix = {"remove the division", "去掉除法"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "over_d",
+       .code = "SCALE_OVER_D",
+       .apply = [](Model& m, const Arrays&) { return score(m).scale = Scale::over_d, true; },
+       .sentence = {"the scores are divided by d", "得分被除以 d"},
+       .used = "softmax(e / d)",
+       .paper = "softmax(e), with scaled dot products softmax(e / sqrt(d))",
+       .fix = {"divide by sqrt(d) in scaled dot attention, by nothing elsewhere", "缩放点积除以 sqrt(d),其余不除"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "times_sqrt_d",
+       .code = "SCALE_TIMES_SQRT_D",
+       .apply = [](Model& m, const Arrays&) { return score(m).scale = Scale::times_sqrt_d, true; },
+       .sentence = {"the scores are multiplied by sqrt(d) where they should be divided", "得分被乘以 sqrt(d),本该相除"},
+       .used = "softmax(e * sqrt(d))",
+       .paper = "softmax(e / sqrt(d))",
+       .fix = {"divide instead", "改为相除"},
+       .test = "CHECK(scores of unit-variance inputs have variance near 1);"},
+      {.id = "over_sqrt_length",
+       .code = "SCALE_OVER_SQRT_LENGTH",
+       .apply = [](Model& m, const Arrays&) { return score(m).scale = Scale::over_sqrt_length, true; },
+       .sentence = {"the scores are divided by sqrt(T_enc), the wrong size", "得分被除以 sqrt(T_enc),尺寸用错了"},
+       .used = "softmax(e / sqrt(T_enc))",
+       .paper = "softmax(e / sqrt(d_k))",
+       .fix = {"divide by sqrt of the features' size", "除以特征维度的平方根"},
+       .test = "CHECK(weights do not depend on how much padding follows);"},
+      {.id = "estimated",
+       .code = "SCALE_OTHER",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             if (!estimate_temperature(m, a)) return false;
+             const double t = attention(m).temperature;
+             return t > 0 && (score(m).score != Score::scaled_dot || std::fabs(t - 1) > 1e-6);
+           },
+       .sentence = {"the scores are divided by a constant, a temperature, which no paper here does",
+                    "得分被一个常数(温度)除过,论文里没有"},
+       .used = "alpha = softmax(e / temperature)",
+       .paper = "alpha = softmax(e)",
+       .fix = {"remove the factor", "去掉该因子"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "negated",
+       .code = "SCORE_NEGATED",
+       .apply = [](Model& m, const Arrays&) { return attention(m).temperature = -1, true; },
+       .sentence = {"the scores are negated: the worst match gets the largest weight",
+                    "得分取了负号:最不匹配的位置得到最大权重"},
+       .used = "alpha = softmax(-e)",
+       .paper = "alpha = softmax(e)",
+       .fix = {"remove the minus sign", "去掉负号"},
+       .test = "CHECK(alpha is largest where e is largest);"},
+  };
+  return f;
+}
+
+std::vector<Field> weight_fields() {
+  std::vector<Field> fields;
+  fields.push_back(
+      {"axis",
+       {Stage::weights},
+       {"the softmax axis", "softmax 的轴"},
+       {"at least two examples, two steps and two encoder positions", "至少两个样本、两步、两个编码器位置"},
+       {}});
+  fields.back().options = {
+      usual(),
+      {.id = "batch",
+       .code = "SOFTMAX_AXIS_BATCH",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::batch, true; },
+       .sentence = {"the softmax runs over the batch: weights of different examples compete",
+                    "softmax 沿批维进行:不同样本的权重互相竞争"},
+       .used = "alpha_{b,i} = exp(e_{b,i}) / sum_b exp(e_{b,i})",
+       .paper = "alpha_{b,i} = exp(e_{b,i}) / sum_i exp(e_{b,i})",
+       .fix = {"softmax over the encoder positions: softmax(e, Axis{2}) of (B, T_dec, T_enc)",
+               "沿编码器位置做 softmax"},
+       .test = "CHECK(sum(alpha, Axis{2}) == 1) and row 0 alone must give row 0"},
+      {.id = "queries",
+       .code = "SOFTMAX_AXIS_QUERIES",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::queries, true; },
+       .sentence = {"the softmax runs over the decoder steps instead of the encoder positions",
+                    "softmax 沿解码步进行,而不是编码器位置"},
+       .used = "alpha_{t,i} = exp(e_{t,i}) / sum_t exp(e_{t,i})",
+       .paper = "alpha_{t,i} = exp(e_{t,i}) / sum_i exp(e_{t,i})",
+       .fix = {"softmax over the last axis, T_enc", "沿最后一维 T_enc 做 softmax"},
+       .test = "CHECK(sum(alpha, Axis{2}) == 1);"},
+      {.id = "singleton",
+       .code = "SOFTMAX_AXIS_SINGLETON",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::singleton, true; },
+       .sentence = {"the softmax runs over an axis of length 1: every weight is 1 and the context is a plain sum",
+                    "softmax 沿长度为 1 的轴进行:每个权重都是 1,上下文只是求和"},
+       .used = "alpha_i = exp(e_i) / exp(e_i) = 1",
+       .paper = "alpha_i = exp(e_i) / sum_j exp(e_j)",
+       .fix = {"name the axis of the encoder positions: (B, T, 1) needs Axis{1}",
+               "指明编码器位置所在的轴:(B, T, 1) 要用 Axis{1}"},
+       .test = "CHECK(sum(alpha, Axis{2}) == 1) and a scorer gradient other than 0"},
+      {.id = "keys_and_queries",
+       .code = "SOFTMAX_AXIS_JOINT",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::keys_and_queries, true; },
+       .sentence = {"the softmax runs over steps and positions together", "softmax 同时沿解码步与编码器位置进行"},
+       .used = "alpha_{t,i} = exp(e_{t,i}) / sum_{t,i} exp(e_{t,i})",
+       .paper = "alpha_{t,i} = exp(e_{t,i}) / sum_i exp(e_{t,i})",
+       .fix = {"softmax over the last axis alone", "只沿最后一维做 softmax"},
+       .test = "CHECK(sum(alpha, Axis{2}) == 1);"},
+      {.id = "all",
+       .code = "SOFTMAX_AXIS_ALL",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::all, true; },
+       .sentence = {"the softmax runs over all scores of the batch together", "softmax 对整批所有得分一起归一化"},
+       .used = "alpha = softmax over everything",
+       .paper = "alpha_{b,t} = softmax(e_{b,t}) for each row",
+       .fix = {"softmax over the last axis alone", "只沿最后一维做 softmax"},
+       .test = "CHECK(sum(alpha, Axis{2}) == 1);"},
+  };
+  fields.push_back({"normaliser",
+                    {Stage::weights},
+                    {"how scores become weights", "得分如何变成权重"},
+                    {"several positions whose scores differ", "得分互不相同的多个位置"},
+                    {}});
+  const char* softmax = "alpha_i = exp(e_i) / sum_j exp(e_j)";
+  const Said use_softmax = {"use softmax over the encoder positions", "沿编码器位置做 softmax"};
+  const char* sums = "CHECK(sum(alpha, Axis{2}) == 1);";
+  fields.back().options = {
+      usual(),
+      {.id = "twice",
+       .code = "ATTN_SOFTMAX_TWICE",
+       .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::softmax_twice, true; },
+       .sentence = {"the softmax is applied twice, so the weights are almost uniform", "softmax 做了两次,权重几乎均匀"},
+       .used = "alpha = softmax(softmax(e))",
+       .paper = softmax,
+       .fix = {"apply softmax once", "只做一次 softmax"},
+       .test = "CHECK(one huge score gives weight 1);"},
+      {.id = "over_sum",
+       .code = "WEIGHTS_OVER_SUM",
+       .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::over_sum, true; },
+       .sentence = {"the scores are divided by their sum; there is no exponential", "得分只是除以总和,没有取指数"},
+       .used = "alpha_i = e_i / sum_j e_j",
+       .paper = softmax,
+       .fix = use_softmax,
+       .test = "CHECK(alpha >= 0);"},
+      {.id = "over_max",
+       .code = "WEIGHTS_OVER_MAX",
+       .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::over_max, true; },
+       .sentence = {"the scores are divided by their maximum", "得分只是除以最大值"},
+       .used = "alpha_i = e_i / max_j e_j",
+       .paper = softmax,
+       .fix = use_softmax,
+       .test = sums},
+      {.id = "sigmoid",
+       .code = "WEIGHTS_SIGMOID",
+       .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::sigmoid, true; },
+       .sentence = {"each weight is a sigmoid of its own score: they do not compete",
+                    "每个权重各自取 sigmoid,互不竞争"},
+       .used = "alpha_i = sigmoid(e_i)",
+       .paper = softmax,
+       .fix = use_softmax,
+       .test = sums},
+      {.id = "relu",
+       .code = "WEIGHTS_RELU",
+       .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::relu, true; },
+       .sentence = {"the weights are relu of the scores", "权重是得分的 relu"},
+       .used = "alpha_i = max(0, e_i)",
+       .paper = softmax,
+       .fix = use_softmax,
+       .test = sums},
+      {.id = "identity",
+       .code = "SOFTMAX_MISSING",
+       .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::identity, true; },
+       .sentence = {"the softmax is missing: raw scores are used as weights", "缺少 softmax:直接把得分当作权重"},
+       .used = "alpha_i = e_i",
+       .paper = softmax,
+       .fix = use_softmax,
+       .test = sums},
+      {.id = "hardmax",
+       .code = "WEIGHTS_HARDMAX",
+       .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::hardmax, true; },
+       .sentence = {"only the largest score gets a weight", "只有最大的得分得到权重"},
+       .used = "alpha = one_hot(argmax e)",
+       .paper = softmax,
+       .fix = use_softmax,
+       .test = "CHECK(norm(gradient of the scorer) > 0);"},
+      {.id = "exp",
+       .code = "SOFTMAX_NOT_NORMALISED",
+       .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::exp, true; },
+       .sentence = {"the exponentials are never divided by their sum", "取了指数却没有除以总和"},
+       .used = "alpha_i = exp(e_i)",
+       .paper = softmax,
+       .fix = use_softmax,
+       .test = sums},
+      {.id = "log_softmax",
+       .code = "WEIGHTS_LOG_SOFTMAX",
+       .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::log_softmax, true; },
+       .sentence = {"the weights are log_softmax of the scores", "权重用了 log_softmax"},
+       .used = "alpha_i = e_i - log sum_j exp(e_j)",
+       .paper = softmax,
+       .fix = {"use softmax, not log_softmax", "用 softmax,不要用 log_softmax"},
+       .test = sums},
+      {.id = "overflow",
+       .code = "SOFTMAX_OVERFLOW",
+       .kind = Kind::numerics,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             const Array* alpha = find(a, "alpha");
+             bool nan = false;
+             if (alpha)
+               for (double x : alpha->data) nan = nan || std::isnan(x);
+             return attention(m).normaliser = Normaliser::unshifted_softmax, nan;
+           },
+       .sentence = {"the softmax does not subtract the maximum and overflows", "softmax 没有减去最大值,发生上溢"},
+       .used = "exp(e_i) / sum_j exp(e_j)",
+       .paper = "exp(e_i - max e) / sum_j exp(e_j - max e)",
+       .fix = {"subtract the largest score first", "先减去最大得分"},
+       .test = "CHECK(softmax(e + 1000) == softmax(e));"},
+  };
+  fields.push_back(
+      {"mask",
+       {Stage::weights},
+       {"the mask", "掩码"},
+       {"a batch whose lengths differ, with padding behind the shorter ones", "长度不同的一批样本,短的后面有填充"},
+       {}});
+  const Said fill = {"set masked scores to -infinity before the softmax", "softmax 之前把被掩码的得分设为负无穷"};
+  const char* pads = "CHECK(alpha at padding == 0) and appended padding must change nothing";
+  const char* paper = "alpha = softmax(where(mask, e, -inf))";
+  fields.back().options = {
+      usual([](Model& m, const Arrays&) { return attention(m).empty_row = EmptyRow::zeros, true; }),
+      {.id = "ignore",
+       .code = "MASK_MISSING",
+       .kind = Kind::mask,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return attention(m).mask_use = MaskUse::ignore, padded(a) && !padding_is_a_bias(a);
+           },
+       .sentence = {"there is no mask: padding gets weight", "没有掩码:填充位置也得到权重"},
+       .used = "alpha = softmax(e) over all T_enc",
+       .paper = paper,
+       .fix = fill,
+       .test = pads},
+      {.id = "pad_not_zero",
+       .code = "PAD_NOT_ZERO",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_use = MaskUse::ignore, padding_is_a_bias(a); },
+       .sentence = {"padding is taken to be zero and so is not masked, but a bias has filled it",
+                    "以为填充处为零而不加掩码,其实偏置已把它填成非零"},
+       .used = "alpha = softmax(e) over all T_enc, h_pad = b",
+       .paper = paper,
+       .fix = fill,
+       .test = "make the bias large: CHECK(outputs at real positions are unchanged);"},
+      {.id = "multiply_before",
+       .code = "MASK_MULT_BEFORE_SOFTMAX",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_use = MaskUse::multiply_before, padded(a); },
+       .sentence = {"the mask is multiplied into the scores: a score of 0 still gets weight exp(0)",
+                    "掩码乘进了得分:得分 0 仍有 exp(0) 的权重"},
+       .used = "alpha = softmax(e * mask)",
+       .paper = paper,
+       .fix = fill,
+       .test = pads},
+      {.id = "multiply_after",
+       .code = "MASK_AFTER_NO_RENORM",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_use = MaskUse::multiply_after, padded(a); },
+       .sentence = {"the mask is multiplied after the softmax and the weights no longer sum to 1",
+                    "softmax 之后才乘掩码,权重之和不再是 1"},
+       .used = "alpha = softmax(e) * mask",
+       .paper = paper,
+       .fix = fill,
+       .test = sums},
+      {.id = "add",
+       .code = "MASK_ADDED",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_use = MaskUse::add, padded(a); },
+       .sentence = {"the mask itself (1 and 0) is added to the scores", "把掩码本身(1 和 0)加到了得分上"},
+       .used = "alpha = softmax(e + mask)",
+       .paper = paper,
+       .fix = fill,
+       .test = pads},
+      {.id = "queries",
+       .code = "MASK_WRONG_AXIS",
+       .kind = Kind::mask,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             attention(m).mask_read = MaskRead::queries;
+             attention(m).empty_row = EmptyRow::uniform;
+             return hides_a_query(a);
+           },
+       .sentence = {"the mask lies along the queries instead of the keys", "掩码加在查询轴上,而不是键轴上"},
+       .used = "row t is masked where mask[t] is false",
+       .paper = "column i is masked where mask[i] is false",
+       .fix = {"expand the mask over the decoder steps: (B, 1, T_enc)", "把掩码按 (B, 1, T_enc) 扩展"},
+       .test = pads},
+      {.id = "inverted",
+       .code = "MASK_INVERTED",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::inverted, padded(a); },
+       .sentence = {"the mask is inverted: real positions are hidden and padding is attended to",
+                    "掩码取反了:真实位置被遮住,填充反而被关注"},
+       .used = "alpha = softmax(where(mask, -inf, e))",
+       .paper = paper,
+       .fix = {"true means real here: use the mask as it is", "true 表示真实位置:直接使用,不要取反"},
+       .test = pads},
+      {.id = "one_short",
+       .code = "MASK_OFF_BY_ONE",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::one_short, has(a, "mask"); },
+       .sentence = {"the mask is one position short: the last real token is hidden",
+                    "掩码少了一位:最后一个真实词被遮住"},
+       .used = "mask_i = i < length - 1",
+       .paper = "mask_i = i < length",
+       .fix = {"compare with the length itself", "与长度本身比较"},
+       .test = "CHECK(alpha at position length - 1 > 0);"},
+      {.id = "one_long",
+       .code = "MASK_OFF_BY_ONE",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::one_long, padded(a); },
+       .sentence = {"the mask is one position too long: the first padding gets weight",
+                    "掩码多了一位:第一个填充得到权重"},
+       .used = "mask_i = i <= length",
+       .paper = "mask_i = i < length",
+       .fix = {"compare with <, not <=", "用 < 而不是 <="},
+       .test = pads},
+      {.id = "next_example",
+       .code = "MASK_OTHER_EXAMPLE",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::next_example, padded(a); },
+       .sentence = {"the mask belongs to another example of the batch", "掩码是批内另一个样本的"},
+       .used = "alpha_b = softmax(where(mask_{b+1}, e_b, -inf))",
+       .paper = paper,
+       .fix = {"sort masks and sentences together", "掩码与句子一起排序"},
+       .test = pads},
+      {.id = "causal",
+       .code = "MASK_CAUSAL",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays&) { return attention(m).mask_read = MaskRead::causal, true; },
+       .sentence = {"a causal mask hides encoder positions after step t", "因果掩码遮住了第 t 步之后的编码器位置"},
+       .used = "mask_{t,i} = i <= t",
+       .paper = "every real encoder position may be attended at every step",
+       .fix = {"use the causal mask for self-attention of the decoder only", "因果掩码只用于解码器的自注意力"},
+       .test = "CHECK(alpha at the last real position > 0 at step 0);"},
+      {.id = "finite_fill",
+       .code = "MASK_FINITE_FILL",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return padded(a) && has(a, "alpha") && estimate_fill(m, a); },
+       .sentence = {"masked scores are set to a number that is not far enough below the others",
+                    "被掩码的得分设成了一个不够小的数"},
+       .used = "alpha = softmax(where(mask, e, constant))",
+       .paper = paper,
+       .fix = fill,
+       .test = pads},
+      {.id = "nan",
+       .code = "ALL_MASKED_NAN",
+       .kind = Kind::mask,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             const Array* alpha = find(a, "alpha");
+             bool nan = false;
+             if (alpha)
+               for (double x : alpha->data) nan = nan || std::isnan(x);
+             return attention(m).empty_row = EmptyRow::nan, nan;
+           },
+       .sentence = {"a row with nothing to attend to gives 0/0 = NaN", "整行都被掩码时得到 0/0 = NaN"},
+       .used = "softmax(-inf, ..., -inf) = NaN",
+       .paper = "a stated policy: zeros, or an error",
+       .fix = {"give such a row zero weights and zero gradient, or refuse it", "这样的行给零权重与零梯度,或直接报错"},
+       .test = "CHECK(isfinite(alpha)) with a sentence of length 0"},
+      {.id = "uniform",
+       .code = "ALL_MASKED_UNIFORM",
+       .level = Level::choice,
+       .kind = Kind::mask,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             const Array* mask = find(a, "mask");
+             bool empty = false;
+             for (std::size_t b = 0; mask && b < mask->dim(0); ++b) {
+               double real = 0;
+               for (double x : mask->row({b})) real += x;
+               empty = empty || real == 0;
+             }
+             return attention(m).empty_row = EmptyRow::uniform, empty;
+           },
+       .sentence = {"a row with nothing to attend to gets uniform weights", "整行都被掩码时权重是均匀的"},
+       .used = "fill = -1e9: all scores equal, weights 1/T",
+       .paper = "zeros, or an error",
+       .fix = {"give such a row zero weights, or refuse it", "这样的行给零权重,或直接报错"},
+       .test = "CHECK(alpha == 0) with a sentence of length 0",
+       .rare = true},
+  };
+  return fields;
+}
+
+std::vector<Field> context_fields() {
+  std::vector<Field> fields;
+  const char* paper = "c_t = sum_i alpha_{t,i} h_i";
+  const char* hull = "if all h_i equal h: CHECK(c == h);";
+  fields.push_back(
+      {"values",
+       {Stage::context},
+       {"what the weights are multiplied with", "权重乘的是什么"},
+       {"annotations that differ between positions and examples", "在位置与样本之间互不相同的编码器隐藏状态"},
+       {}});
+  fields.back().options = {
+      usual(),
+      {.id = "projected",
+       .code = "CONTEXT_OF_PROJECTED_KEYS",
+       .apply = [](Model& m, const Arrays& a) { return attention(m).values_are_projected_keys = true, has(a, "W_a"); },
+       .sentence = {"the context sums the projected keys U_a h_i instead of h_i",
+                    "上下文对投影后的键 U_a h_i 求和,而不是 h_i"},
+       .used = "c_t = sum_i alpha_{t,i} U_a h_i",
+       .paper = paper,
+       .fix = {"multiply the weights with H itself", "权重乘 H 本身"},
+       .test = hull},
+      {.id = "next_example",
+       .code = "CONTEXT_OTHER_EXAMPLE",
+       .kind = Kind::axis,
+       .apply = [](Model& m,
+                   const Arrays& a) { return attention(m).values = MemoryRead::next_example, get(a, "H").dim(0) > 1; },
+       .sentence = {"the context sums another example's annotations", "上下文取自批内另一个样本"},
+       .used = "c_b = sum_i alpha_{b,i} h_{b+1,i}",
+       .paper = paper,
+       .fix = {"index weights and values by the same example", "权重与值按同一样本索引"},
+       .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
+      {.id = "reversed",
+       .code = "CONTEXT_REVERSED",
+       .apply = [](Model& m, const Arrays&) { return attention(m).values = MemoryRead::time_reversed, true; },
+       .sentence = {"weight i meets annotation T+1-i: the values run backwards",
+                    "权重 i 乘了第 T+1-i 个状态:值的顺序是倒的"},
+       .used = "c_t = sum_i alpha_{t,i} h_{T+1-i}",
+       .paper = paper,
+       .fix = {"turn the values round again", "把值再翻转回来"},
+       .test = "one weight of 1 at i: CHECK(c == h_i);"},
+      {.id = "reshaped",
+       .code = "RESHAPE_FOR_TRANSPOSE",
+       .kind = Kind::shape,
+       .apply = [](Model& m,
+                   const Arrays& a) { return attention(m).values = MemoryRead::reshaped, get(a, "H").dim(0) > 1; },
+       .sentence = {"the values were reshaped from (T, B, d) to (B, T, d) where they had to be transposed",
+                    "值由 (T, B, d) 直接 reshape 成 (B, T, d),本该转置"},
+       .used = "values = reshape(H_TB, (B, T, d))",
+       .paper = "values = transpose(H_TB, Axis{0}, Axis{1})",
+       .fix = {"transpose the axes, then reshape", "先转置再 reshape"},
+       .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
+      {.id = "shifted_on",
+       .code = "CONTEXT_SHIFTED",
+       .apply = [](Model& m, const Arrays&) { return attention(m).value_shift = 1, true; },
+       .sentence = {"weight i meets annotation i+1", "权重 i 乘了第 i+1 个状态"},
+       .used = "c_t = sum_i alpha_{t,i} h_{i+1}",
+       .paper = paper,
+       .fix = {"align weights and annotations (a start token on one side only?)",
+               "对齐权重与状态(是否只有一边有起始符?)"},
+       .test = "one weight of 1 at i: CHECK(c == h_i);"},
+      {.id = "shifted_back",
+       .code = "CONTEXT_SHIFTED",
+       .apply = [](Model& m, const Arrays&) { return attention(m).value_shift = -1, true; },
+       .sentence = {"weight i meets annotation i-1", "权重 i 乘了第 i-1 个状态"},
+       .used = "c_t = sum_i alpha_{t,i} h_{i-1}",
+       .paper = paper,
+       .fix = {"align weights and annotations (a start token on one side only?)",
+               "对齐权重与状态(是否只有一边有起始符?)"},
+       .test = "one weight of 1 at i: CHECK(c == h_i);"},
+  };
+  fields.push_back({"sum",
+                    {Stage::context},
+                    {"the sum of the context", "上下文的求和"},
+                    {"weights that are neither uniform nor 0 and 1", "既不均匀也非 0/1 的权重"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "uniform",
+       .code = "CONTEXT_MEAN",
+       .apply = [](Model& m, const Arrays&) { return attention(m).context_sum = ContextSum::uniform, true; },
+       .sentence = {"the context is the plain mean of the annotations; the weights are not used",
+                    "上下文只是平均值,没有使用权重"},
+       .used = "c_t = mean_i h_i",
+       .paper = paper,
+       .fix = {"multiply by the weights", "乘上权重"},
+       .test = "CHECK(norm(gradient of the scorer) > 0);"},
+      {.id = "first",
+       .code = "CONTEXT_FIRST",
+       .apply = [](Model& m, const Arrays&) { return attention(m).context_sum = ContextSum::first, true; },
+       .sentence = {"the context is the first annotation; the weights are not used",
+                    "上下文就是第一个状态,没有使用权重"},
+       .used = "c_t = h_1",
+       .paper = paper,
+       .fix = {"multiply by the weights", "乘上权重"},
+       .test = "CHECK(norm(gradient of the scorer) > 0);"},
+      {.id = "last",
+       .code = "CONTEXT_LAST",
+       .apply = [](Model& m, const Arrays&) { return attention(m).context_sum = ContextSum::last, true; },
+       .sentence = {"the context is the last annotation, as without attention; the weights are not used",
+                    "上下文就是最后一个状态,等于没有注意力"},
+       .used = "c_t = h_T",
+       .paper = paper,
+       .fix = {"multiply by the weights", "乘上权重"},
+       .test = "CHECK(norm(gradient of the scorer) > 0);"},
+      {.id = "over_length",
+       .code = "CONTEXT_OVER_LENGTH",
+       .apply = [](Model& m, const Arrays&) { return attention(m).context_sum = ContextSum::over_length, true; },
+       .sentence = {"the weighted sum is divided by T_enc once more (mean instead of sum)",
+                    "加权和又除以 T_enc(用了 mean 而不是 sum)"},
+       .used = "c_t = 1/T sum_i alpha_{t,i} h_i",
+       .paper = paper,
+       .fix = {"use sum, not mean", "用 sum,不要用 mean"},
+       .test = hull},
+      {.id = "largest",
+       .code = "CONTEXT_HARD",
+       .apply = [](Model& m, const Arrays&) { return attention(m).context_sum = ContextSum::largest, true; },
+       .sentence = {"the context is the annotation with the largest weight alone", "上下文只取权重最大的那个状态"},
+       .used = "c_t = h_{argmax alpha}",
+       .paper = paper,
+       .fix = {"take the weighted sum", "取加权和"},
+       .test = "CHECK(norm(gradient of the scorer) > 0);"},
+      {.id = "stale",
+       .code = "CONTEXT_STALE_WEIGHTS",
+       .apply = [](Model& m, const Arrays& a) { return m.weights_of_the_step_before = true, has(a, "alpha"); },
+       .sentence = {"the context uses the weights of the step before", "上下文用的是上一步的注意力权重"},
+       .used = "c_t = sum_i alpha_{t-1,i} h_i",
+       .paper = paper,
+       .fix = {"compute the weights first, then the context", "先算权重再算上下文"},
+       .test = "CHECK(c == weighted sum with this step's alpha);"},
+      {.id = "factor",
+       .code = "CONTEXT_SCALED",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             if (!estimate_factor(m, a)) return false;
+             const double T = static_cast<double>(get(a, "H").dim(1));
+             return std::fabs(m.context_factor * T - 1) > 1e-6;
+           },
+       .sentence = {"the weighted sum is multiplied by a constant", "加权和又乘了一个常数"},
+       .used = "c_t = constant * sum_i alpha_{t,i} h_i",
+       .paper = paper,
+       .fix = {"remove the factor", "去掉该因子"},
+       .test = hull},
+  };
+  fields.push_back({"squash",
+                    {Stage::context},
+                    {"what is done to the context", "对上下文的处理"},
+                    {"annotations that are not close to 0", "不接近 0 的编码器隐藏状态"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "tanh",
+       .code = "CONTEXT_TANH",
+       .apply = [](Model& m, const Arrays&) { return attention(m).context_activation = Activation::tanh, true; },
+       .sentence = {"the context goes through tanh and leaves the hull of the annotations",
+                    "上下文又过了 tanh,离开了编码器隐藏状态的凸包"},
+       .used = "c_t = tanh(sum_i alpha_{t,i} h_i)",
+       .paper = paper,
+       .fix = {"remove the tanh; only the attentional vector has one", "去掉 tanh;只有注意力向量才有 tanh"},
+       .test = hull},
+      {.id = "relu",
+       .code = "CONTEXT_RELU",
+       .apply = [](Model& m, const Arrays&) { return attention(m).context_activation = Activation::relu, true; },
+       .sentence = {"the context goes through relu", "上下文又过了 relu"},
+       .used = "c_t = relu(sum_i alpha_{t,i} h_i)",
+       .paper = paper,
+       .fix = {"remove the relu", "去掉 relu"},
+       .test = hull},
+      {.id = "sigmoid",
+       .code = "CONTEXT_SIGMOID",
+       .apply = [](Model& m, const Arrays&) { return attention(m).context_activation = Activation::sigmoid, true; },
+       .sentence = {"the context goes through sigmoid", "上下文又过了 sigmoid"},
+       .used = "c_t = sigmoid(sum_i alpha_{t,i} h_i)",
+       .paper = paper,
+       .fix = {"remove the sigmoid", "去掉 sigmoid"},
+       .test = hull},
+      {.id = "softmax",
+       .code = "CONTEXT_SOFTMAX",
+       .apply = [](Model& m, const Arrays&) { return attention(m).context_activation = Activation::softmax, true; },
+       .sentence = {"the context goes through softmax", "上下文又过了 softmax"},
+       .used = "c_t = softmax(sum_i alpha_{t,i} h_i)",
+       .paper = paper,
+       .fix = {"remove the softmax", "去掉 softmax"},
+       .test = hull},
+  };
+  return fields;
+}
+
+}  // namespace
+
+std::vector<Field> attention_fields() {
+  std::vector<Field> all = {score_field(), query_field()};
+  for (std::vector<Field> more : {score_detail_fields(), {scale_field()}, weight_fields(), context_fields()})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+}  // namespace gradus::diagnosis

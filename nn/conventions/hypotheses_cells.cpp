@@ -1,0 +1,691 @@
+// Hypotheses about gated cells and about how they run over sequences.
+#include <algorithm>
+
+#include "nn/conventions/hypotheses_tables.h"
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+const Said any_state = {"an initial state other than 0, at least two units, and generic biases",
+                        "初始状态不为 0、至少两个单元、一般的偏置"};
+const char* cell_test = "CHECK(check_reference(cell, inputs, claimed).passed);";
+
+bool square_blocks(const Arrays& a) {
+  const Array *W = find(a, "W"), *U = find(a, "U");
+  return W && U && W->dim(1) == U->dim(1);
+}
+
+// Rows of the recurrent matrices that belong to the gates of order `order` other than the candidate.
+template <class Change> void each_bag(Arrays& a, Change change) {
+  for (auto& [name, array] : a)
+    if (name == "U" || name.rfind("U_l", 0) == 0 || name == "U_reverse") change(array);
+}
+
+// Orders of stacked gates. `common` ones are those of frameworks; the others are tried as deviations.
+Option order(const char* id, const char* letters, bool common) {
+  Option o;
+  o.id = id;
+  o.code = letters[3] ? "LSTM_GATE_ORDER" : "GRU_GATE_ORDER";
+  o.level = Level::choice;
+  o.kind = letters[3] ? Kind::lstm : Kind::gru;
+  o.rare = !common;
+  o.fix = {"reorder the blocks when you load the weights", "加载权重时重排各门的块"};
+  o.test = "saturate one block at a time (+20, -20): CHECK(it plays the role that its name says);";
+  o.paper = letters[3] ? "gates i, f, g, o (PyTorch, Keras), i, o, f, g (ONNX)"
+                       : "gates r, z, n (PyTorch), z, r, n (Keras, ONNX)";
+  return o;
+}
+
+// One entry an order; lambdas without captures, so each order is a type of its own.
+template <char... Letters> Option ordered(bool common) {
+  static const char letters[] = {Letters..., 0};
+  static const std::string shown = [] {
+    std::string text = "gates ";
+    for (std::size_t i = 0; i < sizeof...(Letters); ++i) text += std::string(i ? ", " : "") + letters[i];
+    return text;
+  }();
+  static const std::string shown_zh = "门的顺序 " + shown.substr(6);
+  Option o = order(letters, letters, common);
+  o.sentence = {shown.c_str(), shown_zh.c_str()};
+  o.used = shown.c_str();
+  o.apply = [](Model& m, const Arrays&) {
+    if constexpr (sizeof...(Letters) == 3) return put(gru(m), &GruConvention::gate_order, std::string(letters));
+    else return put(lstm(m), &LstmConvention::gate_order, std::string(letters));
+  };
+  return o;
+}
+
+std::vector<Field> gru_fields() {
+  std::vector<Field> fields;
+  fields.push_back({"gate_order",
+                    {Stage::cell, Stage::run},
+                    {"the order of the gates", "门的顺序"},
+                    {"gates whose weights differ", "各门权重互不相同"},
+                    {}});
+  fields.back().options = {
+      ordered<'r', 'z', 'n'>(true),       ordered<'z', 'r', 'n'>(true),       ordered<'r', 'n', 'z'>(false),
+      ordered<'z', 'n', 'r'>(false),      ordered<'n', 'r', 'z'>(false),      ordered<'n', 'z', 'r'>(false),
+      ordered<'i', 'f', 'g', 'o'>(true),  ordered<'i', 'o', 'f', 'g'>(true),  ordered<'i', 'g', 'f', 'o'>(true),
+      ordered<'i', 'f', 'o', 'g'>(true),  ordered<'f', 'i', 'g', 'o'>(false), ordered<'f', 'i', 'o', 'g'>(false),
+      ordered<'i', 'g', 'o', 'f'>(false), ordered<'i', 'o', 'g', 'f'>(false), ordered<'f', 'g', 'i', 'o'>(false),
+      ordered<'f', 'g', 'o', 'i'>(false), ordered<'f', 'o', 'i', 'g'>(false), ordered<'f', 'o', 'g', 'i'>(false),
+      ordered<'g', 'i', 'f', 'o'>(false), ordered<'g', 'i', 'o', 'f'>(false), ordered<'g', 'f', 'i', 'o'>(false),
+      ordered<'g', 'f', 'o', 'i'>(false), ordered<'g', 'o', 'i', 'f'>(false), ordered<'g', 'o', 'f', 'i'>(false),
+      ordered<'o', 'i', 'f', 'g'>(false), ordered<'o', 'i', 'g', 'f'>(false), ordered<'o', 'f', 'i', 'g'>(false),
+      ordered<'o', 'f', 'g', 'i'>(false), ordered<'o', 'g', 'i', 'f'>(false), ordered<'o', 'g', 'f', 'i'>(false)};
+  Option elman_block = usual([](Model& m, const Arrays&) { return elman(m) != nullptr; });
+  elman_block.id = "one";
+  fields.back().options.push_back(elman_block);
+
+  fields.push_back(
+      {"reset", {Stage::cell, Stage::run}, {"where the reset gate acts", "重置门作用的位置"}, any_state, {}});
+  fields.back().options = {
+      {.id = "before",
+       .code = "GRU_RESET_BEFORE",
+       .level = Level::choice,
+       .kind = Kind::gru,
+       .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::reset, GruReset::before); },
+       .sentence = {"the reset gate acts before the recurrent product", "重置门在循环乘积之前起作用"},
+       .used = "n = tanh(W x + U (r * h))",
+       .paper = "n = tanh(W x + b + r * (U h + b_u)) (PyTorch, cuDNN, Keras reset_after)",
+       .fix = {"multiply r after U h", "在 U h 之后再乘 r"},
+       .test = cell_test},
+      {.id = "after",
+       .code = "GRU_RESET_AFTER",
+       .level = Level::choice,
+       .kind = Kind::gru,
+       .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::reset, GruReset::after); },
+       .sentence = {"the reset gate acts after the recurrent product, as in PyTorch and cuDNN",
+                    "重置门在循环乘积之后起作用(如 PyTorch、cuDNN)"},
+       .used = "n = tanh(W x + r * (U h + b_u))",
+       .paper = "n = tanh(W x + U (r * h)) (Cho et al. 2014, eq. 8; Bahdanau et al. 2014, appendix A.1)",
+       .fix = {"multiply h by r first: U (r * h)", "先用 r 乘 h:U (r * h)"},
+       .test = cell_test},
+      {.id = "bias_outside",
+       .code = "GRU_RESET_AFTER_BIAS_OUTSIDE",
+       .level = Level::choice,
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays&) {
+             return gru(m) && gru(m)->biases == Biases::two &&
+                    put(gru(m), &GruConvention::reset, GruReset::after_bias_outside);
+           },
+       .sentence = {"the reset gate acts after the recurrent product but not on its bias b_u",
+                    "重置门在循环乘积之后起作用,但没有乘到偏置 b_u 上"},
+       .used = "n = tanh(W x + b + r * (U h) + b_u)",
+       .paper = "n = tanh(W x + b + r * (U h + b_u)) (PyTorch)",
+       .fix = {"put b_u inside the bracket that r multiplies", "把 b_u 放进被 r 乘的括号里"},
+       .test = cell_test,
+       .rare = true},
+      {.id = "unused",
+       .code = "GRU_RESET_UNUSED",
+       .kind = Kind::gru,
+       .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::reset, GruReset::unused); },
+       .sentence = {"the reset gate is computed and never used", "重置门算出来却没有使用"},
+       .used = "n = tanh(W x + U h)",
+       .paper = "n = tanh(W x + U (r * h))",
+       .fix = {"multiply h by r in the candidate", "在候选状态里用 r 乘 h"},
+       .test = "CHECK(norm(W_r.grad()) > 0);"},
+      {.id = "on_input",
+       .code = "GRU_RESET_ON_INPUT",
+       .kind = Kind::gru,
+       .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::reset, GruReset::on_input); },
+       .sentence = {"the reset gate multiplies the input's part of the candidate", "重置门乘在了输入那一项上"},
+       .used = "n = tanh(r * (W x) + U h)",
+       .paper = "n = tanh(W x + U (r * h))",
+       .fix = {"multiply h by r, not the input", "用 r 乘 h,而不是输入"},
+       .test = cell_test},
+      {.id = "not_gru", .level = Level::benign, .apply = [](Model& m, const Arrays&) { return !gru(m); }},
+  };
+
+  fields.push_back(
+      {"update", {Stage::cell, Stage::run}, {"what the update gate keeps", "更新门保留的是什么"}, any_state, {}});
+  fields.back().options = {
+      {.id = "keeps",
+       .code = "GRU_UPDATE_SWAPPED",
+       .level = Level::benign,
+       .kind = Kind::gru,
+       .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::update, GruUpdate::keeps); },
+       .sentence = {"z keeps the old state, as in Cho et al. 2014, PyTorch and Keras",
+                    "z 保留旧状态(如 Cho 2014、PyTorch、Keras)"},
+       .used = "s_t = z s_{t-1} + (1 - z) n",
+       .paper = "s_t = (1 - z) s_{t-1} + z n (Bahdanau et al. 2014, appendix A.1)",
+       .fix = {"nothing to fix; negate W_z, U_z, b_z when you move weights",
+               "无需修改;迁移权重时把 W_z、U_z、b_z 取负"},
+       .test = "b_z = 20: CHECK(s_t == s_{t-1});"},
+      {.id = "replaces",
+       .code = "GRU_UPDATE_SWAPPED",
+       .level = Level::benign,
+       .kind = Kind::gru,
+       .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::update, GruUpdate::replaces); },
+       .sentence = {"z replaces the old state, as in the appendix of Bahdanau et al. 2014",
+                    "z 替换旧状态(如 Bahdanau 2014 附录)"},
+       .used = "s_t = (1 - z) s_{t-1} + z n",
+       .paper = "s_t = z s_{t-1} + (1 - z) n (Cho et al. 2014, eq. 7)",
+       .fix = {"nothing to fix; negate W_z, U_z, b_z when you move weights",
+               "无需修改;迁移权重时把 W_z、U_z、b_z 取负"},
+       .test = "b_z = 20: CHECK(s_t == n);"},
+      {.id = "unused",
+       .code = "GRU_UPDATE_UNUSED",
+       .kind = Kind::gru,
+       .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::update, GruUpdate::unused); },
+       .sentence = {"the update gate is never used: the state is the candidate", "更新门没有使用:状态就是候选状态"},
+       .used = "s_t = n",
+       .paper = "s_t = z s_{t-1} + (1 - z) n",
+       .fix = {"interpolate between s_{t-1} and n by z", "用 z 在 s_{t-1} 与 n 之间插值"},
+       .test = "CHECK(norm(W_z.grad()) > 0);"},
+      {.id = "sum_new",
+       .code = "GRU_UPDATE_NOT_CONVEX",
+       .kind = Kind::gru,
+       .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::update, GruUpdate::sum_new); },
+       .sentence = {"old state and candidate are not interpolated: the candidate lacks its factor",
+                    "没有插值:候选状态缺少系数"},
+       .used = "s_t = z s_{t-1} + n",
+       .paper = "s_t = z s_{t-1} + (1 - z) n",
+       .fix = {"multiply n by 1 - z", "给 n 乘上 1 - z"},
+       .test = "CHECK(abs(s_t) <= 1);"},
+      {.id = "sum_old",
+       .code = "GRU_UPDATE_NOT_CONVEX",
+       .kind = Kind::gru,
+       .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::update, GruUpdate::sum_old); },
+       .sentence = {"old state and candidate are not interpolated: the old state lacks its factor",
+                    "没有插值:旧状态缺少系数"},
+       .used = "s_t = s_{t-1} + (1 - z) n",
+       .paper = "s_t = z s_{t-1} + (1 - z) n",
+       .fix = {"multiply s_{t-1} by z", "给 s_{t-1} 乘上 z"},
+       .test = "CHECK(abs(s_t) <= 1);"},
+      {.id = "of_reset_state",
+       .code = "GRU_UPDATE_OF_RESET_STATE",
+       .kind = Kind::gru,
+       .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::update, GruUpdate::of_reset_state); },
+       .sentence = {"the state that is kept is r * s_{t-1}: the reset gate was written into h",
+                    "保留的是 r * s_{t-1}:重置门改写了 h"},
+       .used = "s_t = z (r * s_{t-1}) + (1 - z) n",
+       .paper = "s_t = z s_{t-1} + (1 - z) n",
+       .fix = {"keep r * h in a variable of its own", "把 r * h 存进单独的变量"},
+       .test = "b_z = 20: CHECK(s_t == s_{t-1});"},
+      {.id = "not_gru", .level = Level::benign, .apply = [](Model& m, const Arrays&) { return !gru(m); }},
+  };
+  return fields;
+}
+
+std::vector<Field> gate_fields() {
+  std::vector<Field> fields;
+  fields.push_back(
+      {"biases", {Stage::cell, Stage::run}, {"the biases", "偏置"}, {"biases other than 0", "不为 0 的偏置"}, {}});
+  fields.back().options = {
+      usual([](Model& m, const Arrays& a) {
+        const Biases b = has(a, "b") ? has(a, "b_u") ? Biases::two : Biases::one : Biases::none;
+        return put(gru(m), &GruConvention::biases, b) || put(lstm(m), &LstmConvention::biases, b) ||
+               put(elman(m), &ElmanConvention::biases, b);
+      }),
+      {.id = "none",
+       .code = "BIAS_IGNORED",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             const Biases b = Biases::none;
+             return has(a, "b") &&
+                    (put(gru(m), &GruConvention::biases, b) || put(lstm(m), &LstmConvention::biases, b) ||
+                     put(elman(m), &ElmanConvention::biases, b));
+           },
+       .sentence = {"the cell's biases are there but never added", "循环单元的偏置存在却没有加上"},
+       .used = "W x + U h",
+       .paper = "W x + b + U h",
+       .fix = {"add b", "加上 b"},
+       .test = "CHECK(norm(b.grad()) > 0);"},
+      {.id = "one",
+       .code = "BIAS_IGNORED",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             const Biases b = Biases::one;
+             return has(a, "b_u") &&
+                    (put(gru(m), &GruConvention::biases, b) || put(lstm(m), &LstmConvention::biases, b) ||
+                     put(elman(m), &ElmanConvention::biases, b));
+           },
+       .sentence = {"the second bias b_u (b_hh) is there but never added", "第二个偏置 b_u(b_hh)存在却没有加上"},
+       .used = "W x + b + U h",
+       .paper = "W x + b + U h + b_u",
+       .fix = {"add b_u", "加上 b_u"},
+       .test = "CHECK(norm(b_u.grad()) > 0);"},
+  };
+  fields.push_back({"gates",
+                    {Stage::cell, Stage::run},
+                    {"the gates' activation", "门的激活函数"},
+                    {"preactivations that are not close to 0", "不接近 0 的预激活值"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "hard_sigmoid",
+       .code = "GATE_HARD_SIGMOID",
+       .level = Level::choice,
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays&) {
+             return put(gru(m), &GruConvention::gate, Activation::hard_sigmoid) ||
+                    put(lstm(m), &LstmConvention::gate, Activation::hard_sigmoid);
+           },
+       .sentence = {"the gates use the hard sigmoid clip(0.2 x + 0.5, 0, 1) of old Keras",
+                    "门用了旧版 Keras 的 hard sigmoid"},
+       .used = "r = clip(0.2 a + 0.5, 0, 1)",
+       .paper = "r = 1 / (1 + exp(-a))",
+       .fix = {"use sigmoid", "改用 sigmoid"},
+       .test = cell_test,
+       .rare = true},
+      {.id = "tanh",
+       .code = "GATE_TANH",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays&) {
+             return put(gru(m), &GruConvention::gate, Activation::tanh) ||
+                    put(lstm(m), &LstmConvention::gate, Activation::tanh);
+           },
+       .sentence = {"the gates use tanh, so they can be negative", "门用了 tanh,可能为负"},
+       .used = "r = tanh(a)",
+       .paper = "r = sigmoid(a)",
+       .fix = {"use sigmoid for gates", "门要用 sigmoid"},
+       .test = "CHECK(gates lie between 0 and 1);"},
+      {.id = "identity",
+       .code = "GATE_NO_SIGMOID",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays&) {
+             return put(gru(m), &GruConvention::gate, Activation::identity) ||
+                    put(lstm(m), &LstmConvention::gate, Activation::identity);
+           },
+       .sentence = {"the sigmoid of the gates is missing", "门缺少 sigmoid"},
+       .used = "r = a",
+       .paper = "r = sigmoid(a)",
+       .fix = {"use sigmoid for gates", "门要用 sigmoid"},
+       .test = "CHECK(gates lie between 0 and 1);"},
+  };
+  fields.push_back({"candidate",
+                    {Stage::cell, Stage::run},
+                    {"the candidate's activation", "候选状态的激活函数"},
+                    {"preactivations that are not close to 0", "不接近 0 的预激活值"},
+                    {}});
+  const auto candidate = [&](const char* id, const char* code, bool (*apply)(Model&, const Arrays&), Said sentence,
+                             const char* used) {
+    Option o;
+    o.id = id, o.code = code, o.kind = Kind::gru, o.apply = apply, o.sentence = sentence, o.used = used;
+    o.paper = "n = tanh(...)", o.fix = {"use tanh", "改用 tanh"}, o.test = cell_test;
+    fields.back().options.push_back(o);
+  };
+  fields.back().options = {usual()};
+  candidate(
+      "identity", "CANDIDATE_NO_TANH",
+      [](Model& m, const Arrays&) {
+        return put(gru(m), &GruConvention::candidate, Activation::identity) ||
+               put(lstm(m), &LstmConvention::candidate, Activation::identity) ||
+               put(elman(m), &ElmanConvention::activation, Activation::identity);
+      },
+      {"the tanh of the candidate is missing", "候选状态缺少 tanh"}, "n = a");
+  candidate(
+      "relu", "CANDIDATE_RELU",
+      [](Model& m, const Arrays&) {
+        return put(gru(m), &GruConvention::candidate, Activation::relu) ||
+               put(lstm(m), &LstmConvention::candidate, Activation::relu) ||
+               put(elman(m), &ElmanConvention::activation, Activation::relu);
+      },
+      {"the candidate uses relu", "候选状态用了 relu"}, "n = relu(a)");
+  candidate(
+      "sigmoid", "CANDIDATE_SIGMOID",
+      [](Model& m, const Arrays&) {
+        return put(gru(m), &GruConvention::candidate, Activation::sigmoid) ||
+               put(lstm(m), &LstmConvention::candidate, Activation::sigmoid) ||
+               put(elman(m), &ElmanConvention::activation, Activation::sigmoid);
+      },
+      {"the candidate uses sigmoid", "候选状态用了 sigmoid"}, "n = sigmoid(a)");
+
+  fields.push_back({"layout",
+                    {Stage::cell, Stage::run},
+                    {"how the weights lie", "权重的存放方式"},
+                    {"matrices that are not symmetric", "不对称的矩阵"},
+                    {}});
+  const auto layout = [&](const char* id, bool (*apply)(Model&, const Arrays&), Said sentence, const char* used) {
+    Option o;
+    o.id = id, o.code = "CKPT_LAYOUT", o.kind = Kind::checkpoint, o.apply = apply, o.sentence = sentence, o.used = used;
+    o.paper = "W x + U h with W (gates d, d_in), U (gates d, d)";
+    o.fix = {"transpose the blocks when you load them", "加载时转置各块"};
+    o.test = "use d_in != d: a transposed block is then a shape error";
+    fields.back().options.push_back(o);
+  };
+  fields.back().options = {usual()};
+  layout(
+      "U_transposed",
+      [](Model& m, const Arrays&) {
+        return put(gru(m), &GruConvention::transposed, Transposed::recurrent) ||
+               put(lstm(m), &LstmConvention::transposed, Transposed::recurrent) ||
+               put(elman(m), &ElmanConvention::transposed, Transposed::recurrent);
+      },
+      {"the recurrent matrices are transposed, block by block", "循环矩阵的每一块都被转置了"}, "W x + U^T h");
+  layout(
+      "W_transposed",
+      [](Model& m, const Arrays& a) {
+        return square_blocks(a) && (put(gru(m), &GruConvention::transposed, Transposed::input) ||
+                                    put(lstm(m), &LstmConvention::transposed, Transposed::input) ||
+                                    put(elman(m), &ElmanConvention::transposed, Transposed::input));
+      },
+      {"the input matrices are transposed, block by block", "输入矩阵的每一块都被转置了"}, "W^T x + U h");
+  layout(
+      "both_transposed",
+      [](Model& m, const Arrays& a) {
+        return square_blocks(a) && (put(gru(m), &GruConvention::transposed, Transposed::both) ||
+                                    put(lstm(m), &LstmConvention::transposed, Transposed::both) ||
+                                    put(elman(m), &ElmanConvention::transposed, Transposed::both));
+      },
+      {"input and recurrent matrices are transposed, block by block", "输入与循环矩阵的每一块都被转置了"},
+      "W^T x + U^T h");
+
+  fields.push_back({"state", {Stage::cell, Stage::run}, {"what the cell sees", "循环单元看到什么"}, any_state, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "no_state",
+       .code = "CELL_IGNORES_STATE",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays&) {
+             m.edits.push_back([](Arrays& a) { each_bag(a, [](Array& U) { U.data.assign(U.data.size(), 0); }); });
+             return true;
+           },
+       .sentence = {"no gate and no candidate sees the state: the recurrent product is missing",
+                    "门与候选状态都看不到上一状态:缺少循环乘积"},
+       .used = "gates from W x alone",
+       .paper = "gates from W x + U h",
+       .fix = {"add U h", "加上 U h"},
+       .test = "CHECK(norm(U.grad()) > 0);"},
+  };
+  return fields;
+}
+
+std::vector<Field> lstm_fields() {
+  std::vector<Field> fields;
+  fields.push_back({"forget_bias",
+                    {Stage::cell, Stage::run},
+                    {"the forget bias", "遗忘门偏置"},
+                    {"a memory cell other than 0", "不为 0 的细胞状态"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "one",
+       .code = "LSTM_FORGET_BIAS",
+       .level = Level::choice,
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return put(lstm(m), &LstmConvention::forget_bias, 1.0); },
+       .sentence = {"1 is added to the forget gate at every step, as in TensorFlow 1",
+                    "每一步给遗忘门加 1(如 TensorFlow 1)"},
+       .used = "f = sigmoid(W x + U h + b + 1)",
+       .paper = "f = sigmoid(W x + U h + b)",
+       .fix = {"put the 1 into b when you load the weights", "加载权重时把 1 并入 b"},
+       .test = cell_test},
+  };
+  fields.push_back({"forget",
+                    {Stage::cell, Stage::run},
+                    {"the forget gate", "遗忘门"},
+                    {"a memory cell other than 0", "不为 0 的细胞状态"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "coupled",
+       .code = "LSTM_COUPLED_GATES",
+       .level = Level::choice,
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return put(lstm(m), &LstmConvention::forget, LstmForget::coupled); },
+       .sentence = {"the forget gate is 1 - i; its own weights are not used", "遗忘门取 1 - i,自己的权重没有使用"},
+       .used = "c = (1 - i) c + i g",
+       .paper = "c = f c + i g",
+       .fix = {"use f", "使用 f"},
+       .test = "CHECK(norm(W_f.grad()) > 0);",
+       .rare = true},
+      {.id = "unused",
+       .code = "LSTM_FORGET_UNUSED",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return put(lstm(m), &LstmConvention::forget, LstmForget::unused); },
+       .sentence = {"the forget gate is never used: the memory only grows", "遗忘门没有使用:细胞状态只增不减"},
+       .used = "c = c + i g",
+       .paper = "c = f c + i g",
+       .fix = {"multiply the old memory by f", "用 f 乘旧的细胞状态"},
+       .test = "CHECK(norm(W_f.grad()) > 0);"},
+      {.id = "complement",
+       .code = "LSTM_FORGET_COMPLEMENT",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return put(lstm(m), &LstmConvention::forget, LstmForget::complement); },
+       .sentence = {"the forget gate forgets when it should keep: 1 - f", "遗忘门取反:该保留时却遗忘"},
+       .used = "c = (1 - f) c + i g",
+       .paper = "c = f c + i g",
+       .fix = {"multiply by f, not 1 - f", "乘 f 而不是 1 - f"},
+       .test = "b_f = 20: CHECK(memory is kept);"},
+  };
+  fields.push_back({"opening",
+                    {Stage::cell, Stage::run},
+                    {"the output of the LSTM", "LSTM 的输出"},
+                    {"a memory cell that is not close to 0", "不接近 0 的细胞状态"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "no_tanh",
+       .code = "LSTM_NO_OUTPUT_TANH",
+       .kind = Kind::lstm,
+       .apply = [](Model& m,
+                   const Arrays&) { return put(lstm(m), &LstmConvention::output_activation, Activation::identity); },
+       .sentence = {"the tanh of the output is missing", "输出缺少 tanh"},
+       .used = "h = o c",
+       .paper = "h = o tanh(c)",
+       .fix = {"multiply o by tanh(c)", "用 o 乘 tanh(c)"},
+       .test = "c = 50: CHECK(abs(h) < 1);"},
+      {.id = "old_cell",
+       .code = "LSTM_OUTPUT_OF_OLD_CELL",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return put(lstm(m), &LstmConvention::output, LstmOutput::old_cell); },
+       .sentence = {"the output gate opens the memory of the step before", "输出门打开的是上一步的细胞状态"},
+       .used = "h_t = o tanh(c_{t-1})",
+       .paper = "h_t = o tanh(c_t)",
+       .fix = {"update c before h", "先更新 c 再算 h"},
+       .test = cell_test},
+      {.id = "sigmoid",
+       .code = "LSTM_OUTPUT_SIGMOID",
+       .kind = Kind::lstm,
+       .apply = [](Model& m,
+                   const Arrays&) { return put(lstm(m), &LstmConvention::output_activation, Activation::sigmoid); },
+       .sentence = {"the output uses sigmoid(c) instead of tanh(c)", "输出用了 sigmoid(c) 而不是 tanh(c)"},
+       .used = "h = o sigmoid(c)",
+       .paper = "h = o tanh(c)",
+       .fix = {"multiply o by tanh(c)", "用 o 乘 tanh(c)"},
+       .test = cell_test},
+  };
+  return fields;
+}
+
+}  // namespace
+
+std::vector<Field> cell_fields() {
+  std::vector<Field> all = gru_fields();
+  for (std::vector<Field> more : {gate_fields(), lstm_fields()}) all.insert(all.end(), more.begin(), more.end());
+  // The biases decide what "two biases" means, so they are set first.
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (std::string(all[i].name) == "biases")
+      std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i),
+                  all.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  return all;
+}
+
+std::vector<Field> run_fields() {
+  std::vector<Field> fields;
+  const Said padded = {"a batch whose lengths differ", "长度不同的一批样本"};
+  fields.push_back({"batch_time",
+                    {Stage::run},
+                    {"the axis of time", "时间轴"},
+                    {"at least two examples and two steps", "至少两个样本、两步"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "over_batch",
+       .code = "BATCH_TIME_SWAPPED",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays&) { return m.run.over_the_batch = true; },
+       .sentence = {"the recurrence runs over the batch: examples leak into each other",
+                    "循环沿批维进行:样本之间互相泄漏"},
+       .used = "h_{b,t} = RNN(x_{b,t}, h_{b-1,t})",
+       .paper = "h_{b,t} = RNN(x_{b,t}, h_{b,t-1})",
+       .fix = {"say batch_first=True, or transpose the axes", "设 batch_first=True,或转置两轴"},
+       .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
+  };
+  fields.push_back({"after_end", {Stage::run}, {"what stands behind the end", "序列结束之后"}, padded, {}});
+  fields.back().options = {
+      {.id = "zero",
+       .level = Level::benign,
+       .apply = [](Model& m, const Arrays&) { return m.run.after_end = m.both.after_end = AfterEnd::zero, true; },
+       .sentence = {"outputs behind the end are 0", "结束之后的输出为 0"}},
+      {.id = "hold",
+       .code = "RUN_HOLDS_LAST_STATE",
+       .level = Level::benign,
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.run.after_end = m.both.after_end = AfterEnd::hold, has(a, "mask"); },
+       .sentence = {"outputs behind the end repeat the last state, as in Keras", "结束之后重复最后状态(如 Keras)"}},
+      {.id = "run_on",
+       .code = "RUN_READS_PADDING",
+       .kind = Kind::mask,
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.run.after_end = m.both.after_end = AfterEnd::run_on, has(a, "mask"); },
+       .sentence = {"the cell runs on over the padding: the final state depends on it",
+                    "循环单元继续读填充:最终状态依赖填充"},
+       .used = "h_T after T steps",
+       .paper = "h after `length` steps",
+       .fix = {"stop each row at its length (pack the sequences)", "每行在其长度处停止(打包序列)"},
+       .test = "append padding: CHECK(final state is unchanged);"},
+  };
+  fields.push_back({"reading", {Stage::run}, {"how the backward direction reads", "反向如何读取"}, padded, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "reversed_row",
+       .code = "BWD_READS_PADDING",
+       .kind = Kind::mask,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.both.backward = Reading::reversed_row, has(a, "U_reverse") && has(a, "mask");
+           },
+       .sentence = {"the backward direction starts inside the padding", "反向从填充处开始读"},
+       .used = "backward over positions T..1",
+       .paper = "backward over positions length..1",
+       .fix = {"reverse the valid prefix of each row only", "只翻转每行的有效前缀"},
+       .test = "append padding: CHECK(backward state of position 1 is unchanged);"},
+      {.id = "unreversed",
+       .code = "BWD_NOT_REVERSED",
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.both.backward = Reading::backward_unreversed, has(a, "U_reverse"); },
+       .sentence = {"the backward direction reads forwards", "反向其实是正着读的"},
+       .used = "backward over positions 1..T",
+       .paper = "backward over positions T..1",
+       .fix = {"reverse the input of the backward direction", "翻转反向的输入"},
+       .test = "change the last token: CHECK(backward state of position 1 changes);"},
+      {.id = "not_turned",
+       .code = "BWD_NOT_TURNED_BACK",
+       .apply = [](Model& m, const Arrays& a) { return m.both.backward_in_reading_order = true, has(a, "U_reverse"); },
+       .sentence = {"the backward outputs are not turned round again before they are joined",
+                    "反向输出在拼接前没有再翻转回来"},
+       .used = "h_t = [forward_t; backward_{T+1-t}]",
+       .paper = "h_t = [forward_t; backward_t]",
+       .fix = {"reverse the backward outputs", "把反向输出翻转回来"},
+       .test = "change token t: CHECK(both halves of h_t change);"},
+  };
+  fields.push_back({"merge",
+                    {Stage::run},
+                    {"how the directions are joined", "两个方向如何合并"},
+                    {"two directions that differ", "互不相同的两个方向"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "swapped",
+       .code = "BIDIR_ORDER",
+       .level = Level::benign,
+       .apply = [](Model& m, const Arrays& a) { return m.both.merge = Merge::swapped, has(a, "U_reverse"); },
+       .sentence = {"the directions are joined as [backward; forward]", "拼接顺序是 [反向; 正向]"}},
+      {.id = "sum",
+       .code = "BIDIR_SUM",
+       .level = Level::choice,
+       .apply = [](Model& m, const Arrays& a) { return m.both.merge = Merge::sum, has(a, "U_reverse"); },
+       .sentence = {"the directions are added", "两个方向相加"},
+       .used = "h_t = forward_t + backward_t",
+       .paper = "h_t = [forward_t; backward_t]"},
+      {.id = "mean",
+       .code = "BIDIR_MEAN",
+       .level = Level::choice,
+       .apply = [](Model& m, const Arrays& a) { return m.both.merge = Merge::mean, has(a, "U_reverse"); },
+       .sentence = {"the directions are averaged", "两个方向取平均"},
+       .used = "h_t = (forward_t + backward_t) / 2",
+       .paper = "h_t = [forward_t; backward_t]"},
+      {.id = "reshaped",
+       .code = "RESHAPE_FOR_TRANSPOSE",
+       .kind = Kind::shape,
+       .apply = [](Model& m, const Arrays& a) { return m.both.merge = Merge::reshaped, has(a, "U_reverse"); },
+       .sentence = {"the directions were merged by a reshape where their axis had to be moved first",
+                    "合并方向时直接 reshape,本该先移动方向轴"},
+       .used = "reshape(stack, (B, T, 2 d))",
+       .paper = "reshape(transpose(stack), (B, T, 2 d))",
+       .fix = {"move the direction axis next to the features, then reshape", "先把方向轴移到特征旁边再 reshape"},
+       .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
+  };
+  fields.push_back({"final",
+                    {Stage::start},
+                    {"which final states are taken", "取哪个最终状态"},
+                    {"two directions, two layers, several steps", "双向、两层、多步"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "last_position",
+       .code = "BIDIR_FINAL_WRONG_END",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays&) { return m.both.final_state = FinalState::last_position, true; },
+       .sentence = {"the last position of the outputs is taken as final state: its backward half has read one token",
+                    "把输出的最后位置当作最终状态:反向那一半只读了一个词"},
+       .used = "[forward_T; backward_T]",
+       .paper = "[forward_T; backward_1]",
+       .fix = {"take h_n, or backward at position 1", "取 h_n,或反向在位置 1 的状态"},
+       .test = "change the first token: CHECK(the backward half changes);"},
+      {.id = "first_position",
+       .code = "BIDIR_FINAL_WRONG_END",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays&) { return m.both.final_state = FinalState::first_position, true; },
+       .sentence = {"the first position of the outputs is taken as final state: its forward half has read one token",
+                    "把输出的第一个位置当作最终状态:正向那一半只读了一个词"},
+       .used = "[forward_1; backward_1]",
+       .paper = "[forward_T; backward_1]",
+       .fix = {"take h_n, or forward at the last real position", "取 h_n,或正向在最后真实位置的状态"},
+       .test = "change the last token: CHECK(the forward half changes);"},
+      {.id = "bottom",
+       .code = "HN_SLICE",
+       .kind = Kind::shape,
+       .apply = [](Model& m, const Arrays&) { return m.stacked = StackedFinal::bottom_layer, true; },
+       .sentence = {"the first two slices of h_n are taken: the bottom layer", "取了 h_n 的前两片:最底层"},
+       .used = "[h_n[0]; h_n[1]]",
+       .paper = "[h_n[-2]; h_n[-1]]: order is layer 0 forward, layer 0 backward, layer 1 forward, ...",
+       .fix = {"take the last two slices", "取最后两片"},
+       .test = "fill h_n with distinct constants and read them back"},
+      {.id = "last_slice",
+       .code = "HN_SLICE",
+       .kind = Kind::shape,
+       .apply = [](Model& m, const Arrays&) { return m.stacked = StackedFinal::last_slice, true; },
+       .sentence = {"only the last slice of h_n is taken: the backward direction alone",
+                    "只取了 h_n 的最后一片:只有反向"},
+       .used = "h_n[-1]",
+       .paper = "[h_n[-2]; h_n[-1]]",
+       .fix = {"take the last two slices", "取最后两片"},
+       .test = "fill h_n with distinct constants and read them back"},
+      {.id = "direction_major",
+       .code = "HN_SLICE",
+       .kind = Kind::shape,
+       .apply = [](Model& m, const Arrays&) { return m.stacked = StackedFinal::top_read_direction_major, true; },
+       .sentence = {"h_n was read as if all forward layers came first", "把 h_n 当成先排所有正向层来读"},
+       .used = "[h_n[L-1]; h_n[2L-1]]",
+       .paper = "[h_n[2L-2]; h_n[2L-1]]",
+       .fix = {"view h_n as (layers, directions, B, d)", "按 (layers, directions, B, d) 查看 h_n"},
+       .test = "fill h_n with distinct constants and read them back"},
+  };
+  return fields;
+}
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,704 @@
+// Hypotheses about the decoder's cell input, attentional vector, readout and initial state, and about heads.
+#include <algorithm>
+
+#include "nn/conventions/hypotheses_tables.h"
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+const char* check = "CHECK(check_reference(decoder, inputs, claimed).passed);";
+
+// An option that only says which parts are joined.
+template <What... joined> Parts parts() { return {Part{joined, 0}...}; }
+
+template <What... joined>
+Option readout(const char* id, const char* code, Level level, Said sentence, const char* used) {
+  Option o;
+  o.id = id, o.code = code, o.level = level, o.sentence = sentence, o.used = used;
+  o.apply = [](Model& m, const Arrays& a) {
+    m.decoder.readout = parts<joined...>();
+    m.decoder.readout_form = Readout::linear;
+    return has(a, "W_o") && !has(a, "U_o");
+  };
+  o.paper = "Bahdanau: maxout of U_o s + V_o y + C_o c; Luong: logits = W_o s~";
+  o.fix = {"read the logits out of what the claimed paper uses", "按所声称论文的方式计算 logits"};
+  o.test = check;
+  return o;
+}
+
+// Replaces the parts of one kind by the same ones of another step.
+bool shift(Parts& list, What what, int lag) {
+  bool found = false;
+  for (Part& p : list)
+    if (p.what == what && p.lag != lag) p.lag = lag, found = true;
+  return found;
+}
+
+std::vector<Field> input_fields() {
+  std::vector<Field> fields;
+  fields.push_back({"input",
+                    {Stage::cell},
+                    {"what the cell reads", "循环单元的输入"},
+                    {"contexts that differ from step to step", "逐步变化的上下文向量"},
+                    {}});
+  fields.back().options = {
+      {.id = "c_t",
+       .code = "CELL_READS_CONTEXT",
+       .level = Level::choice,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.cell_input = {y_emb, c_t}, has(a, "y_emb");
+           },
+       .sentence = {"the cell reads [y_{t-1}; c_t], the context of its own step",
+                    "循环单元读 [y_{t-1}; c_t],即本步的上下文"},
+       .used = "s_t = RNN([y_{t-1}; c_t], s_{t-1})",
+       .paper = "s_t = RNN([y_{t-1}; s~_{t-1}], s_{t-1}): the context reaches the cell by input feeding only (Luong et "
+                "al. 2015)",
+       .fix = {"take the context out of the cell's input", "把上下文从循环单元的输入中去掉"},
+       .test = "CHECK(probe_context_route(decoder, inputs, ContextRoute::next_step).passed);"},
+      {.id = "c_prev",
+       .code = "CELL_CONTEXT_LATE",
+       .level = Level::choice,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.cell_input = {y_emb, c_prev}, has(a, "y_emb") && !has(a, "W_c");
+           },
+       .sentence = {"the cell reads c_{t-1}, the context of the step before", "循环单元读的是上一步的上下文 c_{t-1}"},
+       .used = "s_t = RNN([y_{t-1}; c_{t-1}], s_{t-1})",
+       .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1}) (Bahdanau et al. 2014, section 3.1)",
+       .fix = {"attend first, then give the cell this step's context", "先做注意力,再把本步的上下文交给循环单元"},
+       .test = "CHECK(probe_context_route(decoder, inputs, ContextRoute::this_step).passed);"},
+      {.id = "feeds_context",
+       .code = "INPUT_FEED_CONTEXT",
+       .level = Level::choice,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.cell_input = {y_emb, c_prev}, has(a, "y_emb") && has(a, "W_c");
+           },
+       .sentence = {"the context c_{t-1} is fed back instead of the attentional vector",
+                    "反馈给输入的是上下文 c_{t-1},而不是注意力向量"},
+       .used = "x_t = [y_{t-1}; c_{t-1}]",
+       .paper = "x_t = [y_{t-1}; s~_{t-1}], s~ = tanh(W_c [c; s]) (Luong et al. 2015, section 3.3)",
+       .fix = {"feed s~ of the last step", "反馈上一步的注意力向量"},
+       .test = "CHECK(probe_feeding(decoder, inputs, true).passed);"},
+      {.id = "none",
+       .code = "CONTEXT_NOT_IN_CELL",
+       .level = Level::choice,
+       .apply = [](Model& m, const Arrays& a) { return m.decoder.cell_input = {y_emb}, has(a, "y_emb"); },
+       .sentence = {"the cell reads the input alone; the context goes to the output only",
+                    "循环单元只读输入;上下文只用于输出"},
+       .used = "s_t = RNN(y_{t-1}, s_{t-1})",
+       .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1}) (Bahdanau et al. 2014, section 3.1)",
+       .fix = {"join c_t to the cell's input", "把 c_t 拼进循环单元的输入"},
+       .test = "CHECK(probe_context_route(decoder, inputs, ContextRoute::this_step).passed);"},
+      {.id = "feeding",
+       .code = "CELL_READS_ATTENTIONAL",
+       .level = Level::choice,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.cell_input = {y_emb, htilde_prev}, has(a, "y_emb") && has(a, "W_c");
+           },
+       .sentence = {"input feeding: the cell reads [y_{t-1}; s~_{t-1}]", "输入反馈:循环单元读 [y_{t-1}; s~_{t-1}]"},
+       .used = "s_t = RNN([y_{t-1}; s~_{t-1}], s_{t-1})",
+       .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1}) (Bahdanau et al. 2014, section 3.1)",
+       .fix = {"feed the context of this step", "输入本步的上下文"},
+       .test = "CHECK(probe_context_route(decoder, inputs, ContextRoute::this_step).passed);"},
+      {.id = "context_alone",
+       .code = "CELL_IGNORES_INPUT",
+       .apply = [](Model& m, const Arrays&) { return m.decoder.cell_input = {c_t}, true; },
+       .sentence = {"the cell reads the context alone, not the last word", "循环单元只读上下文,没有读上一个词"},
+       .used = "s_t = RNN(c_t, s_{t-1})",
+       .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1})",
+       .fix = {"join the word's embedding to the input", "把词嵌入拼进输入"},
+       .test = "CHECK(norm(y_emb.grad()) > 0);"},
+      {.id = "feeds_state",
+       .code = "INPUT_FEED_STATE",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.cell_input = {y_emb, s_prev}, has(a, "y_emb");
+           },
+       .sentence = {"the state s_{t-1} is joined to the cell's input where context or attentional vector belongs",
+                    "拼进输入的是状态 s_{t-1},本该是上下文或注意力向量"},
+       .used = "x_t = [y_{t-1}; s_{t-1}]",
+       .paper = "x_t = [y_{t-1}; c_t], or [y_{t-1}; s~_{t-1}]",
+       .fix = {"join the context (Bahdanau) or the attentional vector (Luong)",
+               "拼接上下文(Bahdanau)或注意力向量(Luong)"},
+       .test = check},
+  };
+  fields.push_back({"input_order",
+                    {Stage::cell},
+                    {"the order of the cell's input", "循环单元输入的拼接顺序"},
+                    {"inputs whose parts differ", "各部分互不相同的输入"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "context_first",
+       .code = "CELL_INPUT_ORDER",
+       .level = Level::benign,
+       .apply =
+           [](Model& m, const Arrays&) {
+             std::reverse(m.decoder.cell_input.begin(), m.decoder.cell_input.end());
+             return m.decoder.cell_input.size() > 1;
+           },
+       .sentence = {"the cell's input is joined as [context; y]", "循环单元的输入按 [上下文; y] 拼接"},
+       .used = "x_t = [c; y]",
+       .paper = "x_t = [y; c]",
+       .fix = {"nothing to fix; exchange the columns of W when you move weights", "无需修改;迁移权重时交换 W 的列块"},
+       .test = check},
+  };
+  fields.push_back({"input_time",
+                    {Stage::cell},
+                    {"which input the cell reads", "循环单元读哪一步的输入"},
+                    {"inputs that differ from step to step", "逐步变化的输入"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "next",
+       .code = "INPUT_OF_NEXT_STEP",
+       .kind = Kind::data,
+       .apply = [](Model& m, const Arrays&) { return shift(m.decoder.cell_input, What::y_emb, -1); },
+       .sentence = {"the cell reads the word that it should predict: the input is one step early",
+                    "循环单元读到了它要预测的词:输入早了一步"},
+       .used = "s_t = RNN([y_t; ...], s_{t-1})",
+       .paper = "s_t = RNN([y_{t-1}; ...], s_{t-1})",
+       .fix = {"shift the inputs: [sos, y_1, ...]", "把输入右移:[sos, y_1, ...]"},
+       .test = "change y_t: CHECK(logits_t is unchanged);"},
+      {.id = "previous",
+       .code = "INPUT_OF_LAST_STEP",
+       .kind = Kind::data,
+       .apply = [](Model& m, const Arrays&) { return shift(m.decoder.cell_input, What::y_emb, 1); },
+       .sentence = {"the cell reads an input that is one step old", "循环单元读的输入晚了一步"},
+       .used = "s_t = RNN([y_{t-2}; ...], s_{t-1})",
+       .paper = "s_t = RNN([y_{t-1}; ...], s_{t-1})",
+       .fix = {"do not shift the inputs twice", "不要把输入移位两次"},
+       .test = "change y_{t-1}: CHECK(s_t changes);"},
+      {.id = "context_two_back",
+       .code = "CELL_CONTEXT_TWO_BACK",
+       .apply = [](Model& m, const Arrays&) { return shift(m.decoder.cell_input, What::context, 2); },
+       .sentence = {"the cell reads a context that is two steps old", "循环单元读的上下文晚了两步"},
+       .used = "s_t = RNN([y_{t-1}; c_{t-2}], s_{t-1})",
+       .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1})",
+       .fix = {"pass the context of this step", "传入本步的上下文"},
+       .test = check},
+      {.id = "attentional_two_back",
+       .code = "INPUT_FEED_TWO_BACK",
+       .apply = [](Model& m, const Arrays&) { return shift(m.decoder.cell_input, What::attentional, 2); },
+       .sentence = {"the attentional vector that is fed is two steps old", "反馈的注意力向量晚了两步"},
+       .used = "x_t = [y_{t-1}; s~_{t-2}]",
+       .paper = "x_t = [y_{t-1}; s~_{t-1}]",
+       .fix = {"feed s~ of the last step", "反馈上一步的注意力向量"},
+       .test = check},
+  };
+  fields.push_back({"carry",
+                    {Stage::cell},
+                    {"the state that the cell continues", "循环单元接着哪个状态"},
+                    {"at least two steps", "至少两步"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "initial",
+       .code = "STATE_NOT_CARRIED",
+       .kind = Kind::data,
+       .apply = [](Model& m, const Arrays&) { return m.decoder.carry = Carry::initial, true; },
+       .sentence = {"every step starts again from s_0", "每一步都从 s_0 重新开始"},
+       .used = "s_t = RNN(x_t, s_0)",
+       .paper = "s_t = RNN(x_t, s_{t-1})",
+       .fix = {"pass the new state on to the next step", "把新状态传给下一步"},
+       .test = "change y_0: CHECK(s_2 changes);"},
+  };
+  return fields;
+}
+
+std::vector<Field> vector_fields() {
+  std::vector<Field> fields;
+  const char* paper = "s~_t = tanh(W_c [c_t; s_t]) (Luong et al. 2015, eq. 5)";
+  fields.push_back({"join",
+                    {Stage::attentional},
+                    {"what the attentional vector joins", "注意力向量拼接什么"},
+                    {"contexts and states that differ", "互不相同的上下文与状态"},
+                    {}});
+  fields.back().options = {
+      usual([](Model& m, const Arrays& a) {
+        m.decoder.attentional = {c_t, s_t};
+        return has(a, "W_c");
+      }),
+      {.id = "state_first",
+       .code = "CONCAT_ORDER",
+       .level = Level::benign,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.attentional = {s_t, c_t}, has(a, "W_c");
+           },
+       .sentence = {"the attentional vector joins [s_t; c_t], the state first",
+                    "注意力向量按 [s_t; c_t] 拼接,状态在前"},
+       .used = "s~_t = tanh(W_c [s_t; c_t])",
+       .paper = paper,
+       .fix = {"nothing to fix; exchange the columns of W_c when you move weights",
+               "无需修改;迁移权重时交换 W_c 的列块"},
+       .test = check},
+      {.id = "old_state",
+       .code = "ATTN_VECTOR_OLD_STATE",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.attentional = {c_t, s_prev}, has(a, "W_c");
+           },
+       .sentence = {"the attentional vector joins s_{t-1} instead of s_t", "注意力向量拼接了 s_{t-1} 而不是 s_t"},
+       .used = "s~_t = tanh(W_c [c_t; s_{t-1}])",
+       .paper = paper,
+       .fix = {"use the new state", "使用新状态"},
+       .test = check},
+      {.id = "old_context",
+       .code = "ATTN_VECTOR_OLD_CONTEXT",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.attentional = {c_prev, s_t}, has(a, "W_c");
+           },
+       .sentence = {"the attentional vector joins c_{t-1} instead of c_t", "注意力向量拼接了 c_{t-1} 而不是 c_t"},
+       .used = "s~_t = tanh(W_c [c_{t-1}; s_t])",
+       .paper = paper,
+       .fix = {"use this step's context", "使用本步的上下文"},
+       .test = check},
+      {.id = "context_alone",
+       .code = "ATTN_VECTOR_WITHOUT_STATE",
+       .apply = [](Model& m, const Arrays& a) { return m.decoder.attentional = {c_t}, has(a, "W_c"); },
+       .sentence = {"the attentional vector is made from the context alone", "注意力向量只由上下文得到"},
+       .used = "s~_t = tanh(W_c c_t)",
+       .paper = paper,
+       .fix = {"join s_t", "拼上 s_t"},
+       .test = check},
+      {.id = "state_alone",
+       .code = "ATTN_VECTOR_WITHOUT_CONTEXT",
+       .apply = [](Model& m, const Arrays& a) { return m.decoder.attentional = {s_t}, has(a, "W_c"); },
+       .sentence = {"the attentional vector is made from the state alone: attention reaches no output",
+                    "注意力向量只由状态得到:注意力没有进入输出"},
+       .used = "s~_t = tanh(W_c s_t)",
+       .paper = paper,
+       .fix = {"join c_t", "拼上 c_t"},
+       .test = "CHECK(probe_source(decoder, inputs, true).passed);"},
+      {.id = "with_input",
+       .code = "ATTN_VECTOR_WITH_INPUT",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.attentional = {c_t, y_emb}, has(a, "W_c") && has(a, "y_emb");
+           },
+       .sentence = {"the attentional vector joins the input embedding instead of the state",
+                    "注意力向量拼接了输入词嵌入而不是状态"},
+       .used = "s~_t = tanh(W_c [c_t; y_{t-1}])",
+       .paper = paper,
+       .fix = {"join s_t, not y", "拼接 s_t 而不是 y"},
+       .test = check},
+  };
+  Option no_vector;
+  no_vector.id = "no_vector", no_vector.level = Level::benign;
+  no_vector.apply = [](Model&, const Arrays& a) { return !has(a, "W_c"); };
+  fields.back().options.push_back(no_vector);
+  fields.push_back({"vector_tanh",
+                    {Stage::attentional},
+                    {"the attentional vector's activation", "注意力向量的激活函数"},
+                    {"vectors that are not close to 0", "不接近 0 的向量"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "identity",
+       .code = "ATTN_VECTOR_NO_TANH",
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.decoder.attentional_activation = Activation::identity, has(a, "W_c"); },
+       .sentence = {"the tanh of the attentional vector is missing", "注意力向量缺少 tanh"},
+       .used = "s~_t = W_c [c_t; s_t]",
+       .paper = paper,
+       .fix = {"put tanh around W_c [c; s]", "在 W_c [c; s] 外加 tanh"},
+       .test = "CHECK(abs(htilde) < 1);"},
+      {.id = "relu",
+       .code = "ATTN_VECTOR_RELU",
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.decoder.attentional_activation = Activation::relu, has(a, "W_c"); },
+       .sentence = {"the attentional vector uses relu", "注意力向量用了 relu"},
+       .used = "s~_t = relu(W_c [c_t; s_t])",
+       .paper = paper,
+       .fix = {"use tanh", "改用 tanh"},
+       .test = check},
+      {.id = "sigmoid",
+       .code = "ATTN_VECTOR_SIGMOID",
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.decoder.attentional_activation = Activation::sigmoid, has(a, "W_c"); },
+       .sentence = {"the attentional vector uses sigmoid", "注意力向量用了 sigmoid"},
+       .used = "s~_t = sigmoid(W_c [c_t; s_t])",
+       .paper = paper,
+       .fix = {"use tanh", "改用 tanh"},
+       .test = check},
+  };
+  fields.push_back(
+      {"b_c", {Stage::attentional}, {"the bias b_c", "偏置 b_c"}, {"a bias other than 0", "不为 0 的偏置"}, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "ignored",
+       .code = "ATTN_VECTOR_BIAS_IGNORED",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& arrays) { arrays.erase("b_c"); });
+             return has(a, "b_c") && has(a, "W_c");
+           },
+       .sentence = {"the bias b_c is there but never added", "偏置 b_c 存在却没有加上"},
+       .used = "s~_t = tanh(W_c [c; s])",
+       .paper = "s~_t = tanh(W_c [c; s] + b_c)",
+       .fix = {"add b_c, or remove it", "加上 b_c,或删掉它"},
+       .test = "CHECK(norm(b_c.grad()) > 0);"},
+  };
+  return fields;
+}
+
+std::vector<Field> readout_fields() {
+  std::vector<Field> fields;
+  const Level c = Level::choice;
+  fields.push_back({"readout",
+                    {Stage::readout},
+                    {"what the logits are read out of", "logits 由什么计算"},
+                    {"states and contexts that differ", "互不相同的状态与上下文"},
+                    {}});
+  Option maxout;
+  maxout.id = "maxout", maxout.level = c, maxout.code = "READOUT_MAXOUT";
+  maxout.apply = [](Model& m, const Arrays& a) {
+    m.decoder.readout = {s_t, y_emb, c_t};
+    m.decoder.readout_form = Readout::maxout;
+    return has(a, "W_o") && has(a, "U_o") && has(a, "V_o") && has(a, "C_o");
+  };
+  maxout.sentence = {"maxout readout of state, input and context", "由状态、输入与上下文经 maxout 得到 logits"};
+  maxout.used = "t~ = U_o s + V_o E y_{t-1} + C_o c_t, logits = W_o max(pairs of t~)";
+  Option halves = maxout;
+  halves.id = "maxout_halves", halves.code = "MAXOUT_HALVES", halves.rare = true;
+  halves.apply = [](Model& m, const Arrays& a) {
+    m.decoder.readout = {s_t, y_emb, c_t};
+    m.decoder.readout_form = Readout::maxout_halves;
+    return has(a, "W_o") && has(a, "U_o") && has(a, "V_o") && has(a, "C_o");
+  };
+  halves.sentence = {"the maxout pairs the two halves of t~ instead of neighbours",
+                     "maxout 把 t~ 的前后两半配对,而不是相邻两个"};
+  halves.paper = "max(t~_{2k-1}, t~_{2k}) (Bahdanau et al. 2014, appendix A.2.2)";
+  halves.fix = {"pair neighbours, or reorder the rows when you move weights", "相邻配对,或迁移权重时重排行"};
+  halves.test = check;
+  fields.back().options = {
+      maxout,
+      halves,
+      readout<What::attentional>("htilde", "READOUT_HTILDE", c,
+                                 {"the logits come from the attentional vector", "logits 由注意力向量得到"},
+                                 "logits = W_o s~_t"),
+      readout<What::state>("s", "READOUT_WITHOUT_CONTEXT", c,
+                           {"the logits come from the state alone", "logits 只由状态得到"}, "logits = W_o s_t"),
+      readout<What::state, What::context>("s,c", "READOUT_STATE_CONTEXT", c,
+                                          {"the logits come from [s_t; c_t]", "logits 由 [s_t; c_t] 得到"},
+                                          "logits = W_o [s_t; c_t]"),
+      readout<What::context, What::state>("c,s", "READOUT_STATE_CONTEXT", c,
+                                          {"the logits come from [c_t; s_t]", "logits 由 [c_t; s_t] 得到"},
+                                          "logits = W_o [c_t; s_t]"),
+      readout<What::state, What::y_emb, What::context>(
+          "s,y,c", "READOUT_STATE_CONTEXT", c, {"the logits come from [s_t; y; c_t]", "logits 由 [s_t; y; c_t] 得到"},
+          "logits = W_o [s_t; y; c_t]"),
+      readout<What::state, What::context, What::y_emb>(
+          "s,c,y", "READOUT_STATE_CONTEXT", c, {"the logits come from [s_t; c_t; y]", "logits 由 [s_t; c_t; y] 得到"},
+          "logits = W_o [s_t; c_t; y]"),
+      readout<What::y_emb, What::state, What::context>(
+          "y,s,c", "READOUT_STATE_CONTEXT", c, {"the logits come from [y; s_t; c_t]", "logits 由 [y; s_t; c_t] 得到"},
+          "logits = W_o [y; s_t; c_t]"),
+      readout<What::y_emb, What::context, What::state>(
+          "y,c,s", "READOUT_STATE_CONTEXT", c, {"the logits come from [y; c_t; s_t]", "logits 由 [y; c_t; s_t] 得到"},
+          "logits = W_o [y; c_t; s_t]"),
+      readout<What::context, What::y_emb, What::state>(
+          "c,y,s", "READOUT_STATE_CONTEXT", c, {"the logits come from [c_t; y; s_t]", "logits 由 [c_t; y; s_t] 得到"},
+          "logits = W_o [c_t; y; s_t]"),
+      readout<What::context, What::state, What::y_emb>(
+          "c,s,y", "READOUT_STATE_CONTEXT", c, {"the logits come from [c_t; s_t; y]", "logits 由 [c_t; s_t; y] 得到"},
+          "logits = W_o [c_t; s_t; y]"),
+      readout<What::context>("c", "READOUT_WITHOUT_STATE", Level::error,
+                             {"the logits come from the context alone", "logits 只由上下文得到"}, "logits = W_o c_t"),
+      readout<What::state, What::y_emb>("s,y", "READOUT_WITHOUT_CONTEXT", c,
+                                        {"the logits come from [s_t; y]", "logits 由 [s_t; y] 得到"},
+                                        "logits = W_o [s_t; y]"),
+  };
+  Option none;
+  none.id = "no_readout", none.level = Level::benign;
+  none.apply = [](Model&, const Arrays& a) { return !has(a, "W_o"); };
+  fields.back().options.push_back(none);
+
+  fields.push_back({"readout_time",
+                    {Stage::readout},
+                    {"the readout's state", "输出所用的状态"},
+                    {"states of at least two different steps", "至少两步互不相同的状态"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "s_prev",
+       .code = "READOUT_S_PREV",
+       .level = Level::benign,
+       .apply = [](Model& m, const Arrays&) { return shift(m.decoder.readout, What::state, 1); },
+       .sentence = {"the readout uses s_{t-1}, as in the appendix of Bahdanau et al. 2014 (section 3.1 writes s_t)",
+                    "输出用 s_{t-1},如 Bahdanau 2014 附录(3.1 节写的是 s_t)"},
+       .used = "t~ = U_o s_{t-1} + V_o E y_{t-1} + C_o c_t",
+       .paper = "p(y_t | ...) = g(y_{t-1}, s_t, c_t) (section 3.1)",
+       .fix = {"nothing to fix; say which of the two you use", "无需修改;说明用的是哪一种"},
+       .test = check},
+      {.id = "context_late",
+       .code = "READOUT_CONTEXT_LATE",
+       .apply = [](Model& m, const Arrays&) { return shift(m.decoder.readout, What::context, 1); },
+       .sentence = {"the readout uses the context of the step before", "输出用的是上一步的上下文"},
+       .used = "logits_t from c_{t-1}",
+       .paper = "logits_t from c_t",
+       .fix = {"read out after the context is new", "上下文更新之后再输出"},
+       .test = check},
+      {.id = "attentional_late",
+       .code = "READOUT_HTILDE_LATE",
+       .apply = [](Model& m, const Arrays&) { return shift(m.decoder.readout, What::attentional, 1); },
+       .sentence = {"the readout uses the attentional vector of the step before", "输出用的是上一步的注意力向量"},
+       .used = "logits_t = W_o s~_{t-1}",
+       .paper = "logits_t = W_o s~_t",
+       .fix = {"read out after s~ is new", "注意力向量更新之后再输出"},
+       .test = check},
+      {.id = "input_next",
+       .code = "READOUT_SEES_TARGET",
+       .kind = Kind::data,
+       .apply = [](Model& m, const Arrays&) { return shift(m.decoder.readout, What::y_emb, -1); },
+       .sentence = {"the readout sees the word that it should predict", "输出看到了它要预测的词"},
+       .used = "logits_t from y_t",
+       .paper = "logits_t from y_{t-1}",
+       .fix = {"use the embedding of the last word", "使用上一个词的嵌入"},
+       .test = "change y_t: CHECK(logits_t is unchanged);"},
+  };
+  fields.push_back({"logits_form",
+                    {Stage::readout},
+                    {"what the logits are", "logits 是什么"},
+                    {"logits that differ", "互不相同的 logits"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "softmax",
+       .code = "LOGITS_SOFTMAXED",
+       .apply = [](Model& m, const Arrays& a) { return m.logits_activation = Activation::softmax, has(a, "W_o"); },
+       .sentence = {"what is called logits has gone through a softmax already: a loss from logits would apply it twice",
+                    "所谓 logits 已经过了 softmax:再用基于 logits 的损失就重复了"},
+       .used = "softmax(W_o ...)",
+       .paper = "W_o ...",
+       .fix = {"return the logits", "直接返回 logits"},
+       .test = "CHECK(loss of a huge right logit < 1e-3);"},
+      {.id = "log_softmax",
+       .code = "LOGITS_LOG_SOFTMAX",
+       .level = Level::benign,
+       .apply = [](Model& m, const Arrays& a) { return m.logits_are_logarithms = true, has(a, "W_o"); },
+       .sentence = {"the logits are log-probabilities (log_softmax), which a loss from logits leaves as they are",
+                    "logits 是对数概率(log_softmax),再过一次也不变"},
+       .used = "log_softmax(W_o ...)",
+       .paper = "W_o ...",
+       .fix = {"nothing to fix", "无需修改"},
+       .test = check},
+      {.id = "tanh",
+       .code = "LOGITS_TANH",
+       .apply = [](Model& m, const Arrays& a) { return m.logits_activation = Activation::tanh, has(a, "W_o"); },
+       .sentence = {"the logits go through tanh: no probability can come near 1", "logits 过了 tanh:概率无法接近 1"},
+       .used = "tanh(W_o ...)",
+       .paper = "W_o ...",
+       .fix = {"remove the tanh", "去掉 tanh"},
+       .test = "CHECK(logits can exceed 1);"},
+      {.id = "relu",
+       .code = "LOGITS_RELU",
+       .apply = [](Model& m, const Arrays& a) { return m.logits_activation = Activation::relu, has(a, "W_o"); },
+       .sentence = {"the logits go through relu: none can be negative", "logits 过了 relu:不能为负"},
+       .used = "relu(W_o ...)",
+       .paper = "W_o ...",
+       .fix = {"remove the relu", "去掉 relu"},
+       .test = "CHECK(some logit is negative);"},
+  };
+  fields.push_back(
+      {"b_o", {Stage::readout}, {"the bias b_o", "偏置 b_o"}, {"a bias other than 0", "不为 0 的偏置"}, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "ignored",
+       .code = "READOUT_BIAS_IGNORED",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& arrays) { arrays.erase("b_o"); });
+             return has(a, "b_o") && has(a, "W_o");
+           },
+       .sentence = {"the bias b_o is there but never added", "偏置 b_o 存在却没有加上"},
+       .used = "logits = W_o x",
+       .paper = "logits = W_o x + b_o",
+       .fix = {"add b_o, or remove it", "加上 b_o,或删掉它"},
+       .test = "CHECK(norm(b_o.grad()) > 0);"},
+  };
+  return fields;
+}
+
+std::vector<Field> start_fields() {
+  std::vector<Field> fields;
+  const char* paper = "s_0 = tanh(W_s h_1(backward)) (Bahdanau et al. 2014, appendix A.2.2)";
+  const auto start = [&](const char* id, const char* code, Level level, bool (*apply)(Model&, const Arrays&),
+                         Said sentence, const char* used) {
+    Option o;
+    o.id = id, o.code = code, o.level = level, o.apply = apply, o.sentence = sentence, o.used = used, o.paper = paper;
+    o.fix = {"take the backward encoder's state at position 1", "取反向编码器在位置 1 的状态"};
+    o.test = "change the last source token: CHECK(s_0 changes);";
+    return o;
+  };
+  fields.push_back({"start",
+                    {Stage::start},
+                    {"where s_0 comes from", "s_0 的来源"},
+                    {"several encoder positions", "多个编码器位置"},
+                    {}});
+  fields.back().options = {
+      start(
+          "backward_first", "START_BACKWARD_FIRST", Level::choice,
+          [](Model& m, const Arrays&) { return m.decoder.initial = InitialState::backward_first, true; },
+          {"s_0 comes from the backward state at position 1", "s_0 来自反向编码器在位置 1 的状态"},
+          "s_0 = tanh(W_s backward_1)"),
+      start(
+          "forward_last", "START_FORWARD_LAST", Level::choice,
+          [](Model& m, const Arrays&) { return m.decoder.initial = InitialState::forward_last, true; },
+          {"s_0 comes from the forward state at the last position", "s_0 来自正向编码器在最后位置的状态"},
+          "s_0 = tanh(W_s forward_T)"),
+      start(
+          "both_ends", "START_BOTH_ENDS", Level::choice,
+          [](Model& m, const Arrays&) { return m.decoder.initial = InitialState::both_ends, true; },
+          {"s_0 comes from the final states of both directions", "s_0 来自两个方向的最终状态"},
+          "s_0 = tanh(W_s [forward_T; backward_1])"),
+      start(
+          "mean", "START_MEAN", Level::choice,
+          [](Model& m, const Arrays&) { return m.decoder.initial = InitialState::mean, true; },
+          {"s_0 comes from the mean of the annotations", "s_0 来自编码器隐藏状态的平均"}, "s_0 = tanh(W_s mean_i h_i)"),
+      start(
+          "backward_last", "BIDIR_FINAL_WRONG_END", Level::error,
+          [](Model& m, const Arrays&) { return m.decoder.initial = InitialState::backward_last, true; },
+          {"s_0 comes from the backward state at the last position, which has read one token only",
+           "s_0 来自反向在最后位置的状态,它只读了一个词"},
+          "s_0 = tanh(W_s backward_T)"),
+  };
+  fields.push_back({"start_tanh",
+                    {Stage::start},
+                    {"the activation of s_0", "s_0 的激活函数"},
+                    {"states that are not close to 0", "不接近 0 的状态"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "identity",
+       .code = "START_NO_TANH",
+       .apply = [](Model& m, const Arrays&) { return m.decoder.initial_activation = Activation::identity, true; },
+       .sentence = {"the tanh of s_0 is missing", "s_0 缺少 tanh"},
+       .used = "s_0 = W_s h",
+       .paper = paper,
+       .fix = {"put tanh around it", "外加 tanh"},
+       .test = "CHECK(abs(s_0) < 1);"},
+  };
+  return fields;
+}
+
+}  // namespace
+
+std::vector<Field> decoder_fields() {
+  std::vector<Field> all = input_fields();
+  for (std::vector<Field> more : {vector_fields(), readout_fields(), start_fields()})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::vector<Field> head_fields() {
+  std::vector<Field> fields;
+  const Said heads = {"at least two heads, several queries and keys", "至少两个头、多个查询与键"};
+  const char* test = "one head alone with its slice of the weights: CHECK(same output);";
+  fields.push_back({"split", {Stage::heads}, {"how the heads are split", "如何拆分各头"}, heads, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "interleaved",
+       .code = "HEADS_INTERLEAVED",
+       .kind = Kind::shape,
+       .apply = [](Model& m, const Arrays&) { return m.heads.split = HeadSplit::interleaved, m.heads.heads > 1; },
+       .sentence = {"head k takes every heads-th feature instead of a block of features",
+                    "第 k 个头取的是间隔的特征,而不是一整块"},
+       .used = "head k: features k, k + heads, ...",
+       .paper = "head k: features k d_k .. (k+1) d_k - 1",
+       .fix = {"reshape to (B, T, heads, d_k), not (B, T, d_k, heads)", "reshape 成 (B, T, heads, d_k)"},
+       .test = test},
+      {.id = "reshaped",
+       .code = "RESHAPE_FOR_TRANSPOSE",
+       .kind = Kind::shape,
+       .apply = [](Model& m, const Arrays&) { return m.heads.split = HeadSplit::reshaped, m.heads.heads > 1; },
+       .sentence = {"the heads were split by a reshape to (B, heads, T, d_k) without a transpose",
+                    "直接 reshape 成 (B, heads, T, d_k),没有转置"},
+       .used = "reshape(x, (B, heads, T, d_k))",
+       .paper = "transpose(reshape(x, (B, T, heads, d_k)), 1, 2)",
+       .fix = {"reshape to (B, T, heads, d_k), then transpose", "先 reshape 成 (B, T, heads, d_k) 再转置"},
+       .test = test},
+  };
+  fields.push_back({"join_heads", {Stage::heads}, {"how the heads are joined", "如何合并各头"}, heads, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "interleaved",
+       .code = "HEADS_JOINED_INTERLEAVED",
+       .kind = Kind::shape,
+       .apply = [](Model& m, const Arrays&) { return m.heads.merge = HeadSplit::interleaved, m.heads.heads > 1; },
+       .sentence = {"the heads' outputs are interleaved instead of put side by side", "各头的输出被交错,而不是并排"},
+       .used = "feature j of head k at j * heads + k",
+       .paper = "at k d_k + j",
+       .fix = {"transpose back to (B, T, heads, d_k), then reshape", "先转置回 (B, T, heads, d_k) 再 reshape"},
+       .test = test},
+      {.id = "reshaped",
+       .code = "RESHAPE_FOR_TRANSPOSE",
+       .kind = Kind::shape,
+       .apply = [](Model& m, const Arrays&) { return m.heads.merge = HeadSplit::reshaped, m.heads.heads > 1; },
+       .sentence = {"the heads were joined by a reshape without a transpose", "合并各头时直接 reshape,没有转置"},
+       .used = "reshape(x, (B, T, heads d_k))",
+       .paper = "reshape(transpose(x, 1, 2), (B, T, heads d_k))",
+       .fix = {"transpose, then reshape", "先转置再 reshape"},
+       .test = test},
+  };
+  fields.push_back({"head_mask",
+                    {Stage::heads},
+                    {"the heads' masks", "各头的掩码"},
+                    {"two heads and lengths that differ", "两个头且长度不同"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "tiled",
+       .code = "HEAD_MASK_TILED",
+       .kind = Kind::mask,
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.heads.mask = HeadMask::tiled, m.heads.heads > 1 && has(a, "mask"); },
+       .sentence = {"the masks are tiled over the heads: a head sees another example's mask",
+                    "掩码按整批平铺到各头:某个头用了别的样本的掩码"},
+       .used = "mask[(b heads + k) mod B]",
+       .paper = "mask[b]",
+       .fix = {"repeat each example's mask for all its heads", "让每个样本的掩码在其所有头上重复"},
+       .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
+  };
+  fields.push_back({"head_scale", {Stage::heads}, {"the scale of the heads", "各头的缩放"}, heads, {}});
+  fields.back().options = {
+      usual(),
+      {.id = "model_size",
+       .code = "SCALE_BY_MODEL_SIZE",
+       .apply = [](Model& m, const Arrays&) { return m.heads.scale_by_model_size = true, m.heads.heads > 1; },
+       .sentence = {"the scores are divided by sqrt(d_model) instead of sqrt(d_k)",
+                    "得分除以 sqrt(d_model),而不是 sqrt(d_k)"},
+       .used = "q . k / sqrt(heads d_k)",
+       .paper = "q . k / sqrt(d_k)",
+       .fix = {"divide by the square root of one head's size", "除以单个头维度的平方根"},
+       .test = test},
+  };
+  fields.push_back({"head_projection",
+                    {Stage::heads},
+                    {"the output projection", "输出投影"},
+                    {"a projection other than the identity", "非恒等的投影"},
+                    {}});
+  fields.back().options = {
+      usual([](Model& m, const Arrays& a) { return m.heads.output_projection = has(a, "W_O"), true; }),
+      {.id = "missing",
+       .code = "HEADS_NOT_PROJECTED",
+       .kind = Kind::graph,
+       .apply = [](Model& m, const Arrays& a) { return m.heads.output_projection = false, has(a, "W_O"); },
+       .sentence = {"the output projection W_O is there but never applied", "输出投影 W_O 存在却没有使用"},
+       .used = "output = [head_1; ...; head_h]",
+       .paper = "output = W_O [head_1; ...; head_h]",
+       .fix = {"multiply by W_O", "乘上 W_O"},
+       .test = "CHECK(norm(W_O.grad()) > 0);"},
+  };
+  return fields;
+}
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,855 @@
+// Names of four frameworks and shapes of three layouts brought into one form, with every misfit named.
+#include "nn/conventions/trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "nn/formats/json.h"
+#include "nn/formats/npy.h"
+#include "nn/formats/safetensors.h"
+
+namespace gradus::diagnosis {
+
+namespace {
+
+using reference::Array;
+using reference::Arrays;
+using reference::Dims;
+using reference::find;
+using reference::to_string;
+using reference::Vec;
+
+[[noreturn]] void refuse(const std::string& text) { throw std::invalid_argument("trace: " + text); }
+
+// ---- names
+
+struct Alias {
+  const char* name;  // ours
+  std::vector<const char*> others;
+};
+
+const std::vector<Alias>& decoder_names() {
+  static const std::vector<Alias> names = {
+      {"H",
+       {"encoder_outputs", "encoder_output", "enc_outputs", "enc_output", "enc_out", "memory_bank", "annotations",
+        "encoder_states", "encoder_hidden_states", "encoder_hiddens", "memory"}},
+      {"s", {"decoder_states", "dec_states", "dec_hidden", "decoder_hidden_states", "decoder_hiddens", "h", "states"}},
+      {"m", {"memories", "cell_states", "decoder_cells"}},
+      {"e", {"scores", "energies", "energy", "attn_scores", "attention_scores"}},
+      {"alpha",
+       {"attn", "attention", "attn_weights", "attention_weights", "weights", "alignments", "alignment", "alphas",
+        "align_vectors", "attns", "a"}},
+      {"c", {"context", "contexts", "context_vectors", "context_vector", "attn_context", "ctx"}},
+      {"htilde",
+       {"h_tilde", "s_tilde", "stilde", "attentional", "attention_vector", "attn_vector", "attn_h", "attn_hidden",
+        "attention_vectors"}},
+      {"logits", {"output_logits", "dec_logits"}},
+      {"y_emb",
+       {"embedded", "emb", "dec_emb", "decoder_emb", "decoder_inputs", "dec_inputs", "target_emb", "y", "embeddings"}},
+      {"query", {"queries", "q"}},
+      {"mask", {"src_mask", "memory_mask", "attention_mask", "encoder_mask"}},
+      {"padding", {"key_padding_mask", "src_key_padding_mask", "padding_mask", "memory_key_padding_mask"}},
+      {"lengths", {"memory_lengths", "src_lengths", "enc_lens", "src_len", "src_lens", "input_lengths", "enc_lengths"}},
+      {"y_mask", {"tgt_mask", "target_mask"}},
+      {"s_0", {"s0", "h0", "h_0", "hx", "initial_state", "dec_init"}},
+      {"cell_0", {"c0", "c_0", "cx", "m_0"}},
+      {"W_a", {"Wa", "W1.kernel*", "query_layer.kernel*", "linear_query.weight", "linear_in.weight*", "attn_W"}},
+      {"U_a", {"Ua", "W2.kernel*", "memory_layer.kernel*", "linear_context.weight", "attn_U"}},
+      {"v_a", {"Va", "V.kernel*", "attention_v", "v", "attn_v"}},
+      {"b_a", {"linear_query.bias", "W1.bias", "query_layer.bias"}},
+      {"b_a2", {"W2.bias", "memory_layer.bias", "b_U_a"}},
+      {"b_v", {"V.bias", "b_v_a"}},
+      {"W_c", {"Wc", "linear_out.weight", "attention_layer.kernel*", "attn_combine"}},
+      {"b_c", {"linear_out.bias", "attention_layer.bias"}},
+      {"W_o", {"Wo", "fc", "out", "generator", "generator.0", "output_layer", "out_proj", "projection.kernel*"}},
+      {"b_o", {"projection.bias"}},
+      {"U_o", {}},
+      {"V_o", {}},
+      {"C_o", {}},
+      {"W_s", {"Ws", "bridge"}},
+      {"b_s", {}},
+  };
+  return names;
+}
+
+const std::vector<Alias>& recurrent_names() {
+  static const std::vector<Alias> names = {
+      {"x", {"X", "input", "inputs"}},
+      {"h", {"Y", "output", "outputs", "hidden_states"}},
+      {"c", {"cells", "cell_states"}},
+      {"h0", {"initial_h", "h_0", "hx", "initial_state"}},
+      {"c0", {"initial_c", "c_0", "cx"}},
+      {"h_n", {"Y_h", "h_T", "final_h", "final_state"}},
+      {"c_n", {"Y_c", "c_T", "final_c"}},
+      {"lengths", {"sequence_lens", "seq_lens", "seq_lengths", "x_lengths", "input_lengths", "src_lengths"}},
+      {"mask", {}},
+      {"start", {"decoder_start", "s_0"}},
+  };
+  return names;
+}
+
+const std::vector<Alias>& multi_head_names() {
+  static const std::vector<Alias> names = {
+      {"query", {"Q", "queries", "q", "x"}},
+      {"key", {"K", "keys", "k"}},
+      {"value", {"V", "values", "v"}},
+      {"memory", {}},
+      {"alpha", {"attn", "attention", "attn_weights", "attention_weights", "weights", "attn_output_weights"}},
+      {"output", {"attn_output", "context", "c", "out"}},
+      {"mask", {}},
+      {"padding", {"key_padding_mask", "padding_mask"}},
+      {"lengths", {"memory_lengths", "key_lengths"}},
+      {"W_Q", {"q_proj", "q_proj_weight", "W_q", "linear_query"}},
+      {"W_K", {"k_proj", "k_proj_weight", "W_k", "linear_keys"}},
+      {"W_V", {"v_proj", "v_proj_weight", "W_v", "linear_values"}},
+      {"W_O", {"out_proj", "o_proj", "W_o", "final_linear"}},
+      {"b_Q", {"q_proj.bias", "b_q"}},
+      {"b_K", {"k_proj.bias", "b_k"}},
+      {"b_V", {"v_proj.bias", "b_v"}},
+      {"b_O", {"out_proj.bias", "b_o"}},
+      {"in_proj", {"in_proj_weight"}},
+      {"in_proj_bias", {}},
+  };
+  return names;
+}
+
+std::string with_dots(std::string name) {
+  if (const std::size_t colon = name.rfind(':'); colon != std::string::npos) name.resize(colon);  // "kernel:0"
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+// Our name of a cell parameter: "weight_ih_l1_reverse" -> "W_l1_reverse"; empty if it is none.
+struct CellName {
+  std::string name;
+  bool transposed = false;
+};
+
+CellName cell_name(const std::string& tail) {
+  static const std::vector<std::pair<std::string, std::string>> stems = {
+      {"weight_ih", "W"}, {"weight_hh", "U"}, {"bias_ih", "b"}, {"bias_hh", "b_u"}, {"W_ih", "W"},
+      {"W_hh", "U"},      {"b_ih", "b"},      {"b_hh", "b_u"},  {"W", "W"},         {"U", "U"},
+      {"b_u", "b_u"},     {"b", "b"},         {"bias", "b"}};
+  if (tail == "kernel") return {"W", true};
+  if (tail == "recurrent_kernel") return {"U", true};
+  for (const auto& [stem, ours] : stems) {
+    if (tail.rfind(stem, 0) != 0) continue;
+    std::string rest = tail.substr(stem.size());
+    std::string suffix;
+    if (rest.rfind("_l", 0) == 0) {
+      std::size_t digits = 2;
+      while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
+      if (digits == 2 || digits > 4) continue;
+      if (rest.substr(2, digits - 2) != "0") suffix = rest.substr(0, digits);
+      rest = rest.substr(digits);
+    }
+    if (rest == "_reverse" || rest == "_backward") suffix += "_reverse", rest.clear();
+    if (rest == "_forward") rest.clear();
+    if (rest.empty()) return {ours + suffix};
+  }
+  return {};
+}
+
+// Finds `name` or a tail of it ("decoder.attn.W_a" -> "W_a") in the table. A star after an alias: stored transposed.
+CellName named(const std::vector<Alias>& table, const std::string& name, bool cells) {
+  for (std::string tail = with_dots(name);;) {
+    std::string bare = tail;
+    bool weight = false, bias = false;
+    if (bare.size() > 7 && bare.ends_with(".weight")) bare.resize(bare.size() - 7), weight = true;
+    if (bare.size() > 5 && bare.ends_with(".bias")) bare.resize(bare.size() - 5), bias = true;
+    for (const Alias& alias : table) {
+      std::vector<std::string> spelled = {alias.name};
+      spelled.insert(spelled.end(), alias.others.begin(), alias.others.end());
+      for (std::string other : spelled) {
+        const bool flip = other.ends_with("*");
+        if (flip) other.pop_back();
+        if (tail == other || (weight && bare == other)) return {alias.name, flip};
+        if (bias && bare == other && !flip) {
+          if (std::string(alias.name) == "U_a") return {"b_a2"};
+          if (std::string(alias.name) == "v_a") return {"b_v"};
+          return {"b" + std::string(alias.name).substr(1)};
+        }
+      }
+    }
+    if (cells)
+      if (CellName found = cell_name(tail); !found.name.empty()) return found;
+    const std::size_t dot = tail.find('.');
+    if (dot == std::string::npos) return {};
+    tail = tail.substr(dot + 1);
+  }
+}
+
+// ---- shapes
+
+std::string shown(const std::string& name, const Array& a) { return name + " " + to_string(a.shape); }
+
+Array swap_axes(const Array& x) {
+  if (x.shape.size() < 2) return x;
+  const std::size_t A = x.shape[0], B = x.shape[1], inner = A > 0 && B > 0 ? x.data.size() / (A * B) : 0;
+  Dims shape = x.shape;
+  std::swap(shape[0], shape[1]);
+  Array out(shape);
+  for (std::size_t i = 0; i < A; ++i)
+    for (std::size_t j = 0; j < B; ++j)
+      for (std::size_t k = 0; k < inner; ++k) out.data[(j * A + i) * inner + k] = x.data[(i * B + j) * inner + k];
+  return out;
+}
+
+Array flipped(const std::string& name, const Array& a) {
+  if (a.shape.size() == 1) return a;
+  if (a.shape.size() != 2) refuse(shown(name, a) + " should be a matrix");
+  return transposed(a);
+}
+
+// Symbols like d_s, each with its value and the tensor that it was read from.
+class Symbols {
+ public:
+  void need(const Arrays& arrays, const std::string& name, const std::vector<std::string>& symbols) {
+    const Array* a = find(arrays, name);
+    if (!a) return;
+    bool fits = a->shape.size() == symbols.size();
+    if (fits) {
+      for (std::size_t i = 0; i < symbols.size(); ++i) {
+        const auto known = values_.find(symbols[i]);
+        if (known != values_.end() && known->second.first != a->shape[i]) fits = false;
+      }
+    }
+    if (!fits) misfit(name, *a, symbols);
+    for (std::size_t i = 0; i < symbols.size(); ++i)
+      values_.emplace(symbols[i], std::pair(a->shape[i], shown(name, *a)));
+  }
+  void set(const std::string& symbol, std::size_t value, const std::string& from) {
+    values_.emplace(symbol, std::pair(value, from));
+  }
+  std::size_t value(const std::string& symbol) const {
+    const auto known = values_.find(symbol);
+    return known == values_.end() ? 0 : known->second.first;
+  }
+
+ private:
+  [[noreturn]] void misfit(const std::string& name, const Array& a, const std::vector<std::string>& symbols) const {
+    std::string letters, numbers, why;
+    Dims needed;
+    for (const std::string& symbol : symbols) {
+      const auto known = values_.find(symbol);
+      letters += (letters.empty() ? "" : ", ") + symbol;
+      numbers += (numbers.empty() ? "" : ", ") +
+                 (known == values_.end() ? std::string("any") : std::to_string(known->second.first));
+      needed.push_back(known == values_.end() ? 0 : known->second.first);
+      if (known != values_.end()) why += (why.empty() ? "" : ", ") + symbol + " from " + known->second.second;
+    }
+    std::string fix;
+    if (needed.size() == 2 && a.shape == Dims{needed[1], needed[0]}) fix = "; it looks transposed: dump " + name + ".T";
+    if (needed.size() >= 2 && a.shape.size() == needed.size() && a.shape[0] == needed[1] && a.shape[1] == needed[0] &&
+        needed.size() > 2)
+      fix = "; axes 0 and 1 look exchanged: dump it batch first, or say \"layout\": \"time_major\" in meta.json";
+    refuse(name + " has shape " + to_string(a.shape) + ", needs (" + letters + ") = (" + numbers + ")" +
+           (why.empty() ? "" : ": " + why) + fix);
+  }
+
+  std::map<std::string, std::pair<std::size_t, std::string>> values_;
+};
+
+void need_finite(const Arrays& arrays, const std::set<std::string>& outputs) {
+  for (const auto& [name, a] : arrays) {
+    if (outputs.count(name)) continue;
+    for (std::size_t i = 0; i < a.data.size(); ++i)
+      if (!std::isfinite(a.data[i]))
+        refuse(name + " holds " + (std::isnan(a.data[i]) ? "NaN" : "an infinity") + " at flat place " +
+               std::to_string(i) + "; parameters and inputs must be finite");
+  }
+}
+
+// mask from lengths or padding; lengths from mask. B and T of what is masked.
+void complete_mask(Arrays& arrays, std::size_t B, std::size_t T) {
+  if (const Array* padding = find(arrays, "padding")) {
+    Array mask = *padding;
+    for (double& x : mask.data) x = x == 0 ? 1 : 0;
+    arrays.emplace("mask", mask);
+    arrays.erase("padding");
+  }
+  if (const Array* lengths = find(arrays, "lengths")) {
+    Array flat = *lengths;
+    if (flat.data.size() != B)
+      refuse(shown("lengths", flat) + " needs one number for each of B = " + std::to_string(B));
+    Array mask({B, T});
+    for (std::size_t b = 0; b < B; ++b) {
+      const double n = flat.data[b];
+      if (!(n >= 0 && n <= static_cast<double>(T)) || n != std::floor(n))
+        refuse("lengths[" + std::to_string(b) + "] = " + std::to_string(n) + " is no whole number from 0 to " +
+               std::to_string(T));
+      for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) mask.at({b, i}) = 1;
+    }
+    const Array* given = find(arrays, "mask");
+    if (given && given->shape == mask.shape) {
+      for (std::size_t i = 0; i < mask.data.size(); ++i)
+        if ((given->data[i] != 0) != (mask.data[i] != 0))
+          refuse("mask and lengths disagree at row " + std::to_string(i / T) + ", position " + std::to_string(i % T) +
+                 "; mask is true for real positions (say key_padding_mask for the opposite)");
+    }
+    if (!given) arrays["mask"] = mask;
+    arrays.erase("lengths");
+  }
+  if (const Array* mask = find(arrays, "mask")) {
+    if (mask->shape != Dims{B, T})
+      refuse("mask has shape " + to_string(mask->shape) + ", needs (B, T_enc) = " + to_string({B, T}));
+    for (double x : mask->data)
+      if (x != 0 && x != 1) refuse("mask holds " + std::to_string(x) + "; only true (1) and false (0) have a meaning");
+  }
+}
+
+// ---- gates
+
+// Stacks W_r, W_z, W_n (or W_i, W_f, W_g, W_o) into W, likewise U and b. Returns the order, empty if nothing was
+// stacked.
+std::string stack_gates(Arrays& arrays, std::map<std::string, std::string>& read) {
+  const auto has = [&](const std::string& name) { return arrays.count(name) > 0; };
+  struct Gate {
+    char letter;
+    std::vector<std::string> names;
+  };
+  std::vector<Gate> gates;
+  if (has("U_r") && has("U_z")) gates = {{'r', {"r"}}, {'z', {"z"}}, {'n', {"n", "h", "c"}}};
+  else if (has("U_i") && has("U_f")) gates = {{'i', {"i"}}, {'f', {"f"}}, {'g', {"g", "c"}}, {'o', {"o"}}};
+  else return "";
+  std::string order;
+  for (const Gate& gate : gates) order += gate.letter;
+  for (const std::string kind : {"W", "U", "b", "b_u"}) {
+    std::vector<std::string> parts;
+    for (const Gate& gate : gates) {
+      std::string found;
+      for (const std::string& name : gate.names)
+        if (found.empty() && has(kind + "_" + name)) found = kind + "_" + name;
+      if (!found.empty()) parts.push_back(found);
+    }
+    if (parts.empty() && kind[0] == 'b') continue;
+    if (parts.size() != gates.size()) {
+      std::string there;
+      for (const std::string& part : parts) there += (there.empty() ? "" : ", ") + part;
+      refuse("the gates " + order + " need one " + kind + " each; there are only: " + (there.empty() ? "none" : there));
+    }
+    Array all;
+    for (const std::string& part : parts) {
+      const Array& block = arrays[part];
+      if (block.shape.empty()) refuse(shown(part, block) + " is a single number");
+      if (all.shape.empty()) all.shape = block.shape, all.shape[0] = 0;
+      if (block.shape.size() != all.shape.size() || (block.shape.size() == 2 && block.shape[1] != all.shape[1]) ||
+          block.shape[0] != arrays[parts[0]].shape[0])
+        refuse(part + " has shape " + to_string(block.shape) + ", but " + parts[0] + " has " +
+               to_string(arrays[parts[0]].shape) + "; all gates of a cell have one shape");
+      all.shape[0] += block.shape[0];
+      all.data.insert(all.data.end(), block.data.begin(), block.data.end());
+    }
+    for (const std::string& part : parts) arrays.erase(part);
+    std::string joined;
+    for (const std::string& part : parts) joined += (joined.empty() ? "" : ", ") + part;
+    arrays[kind] = std::move(all);
+    read[kind] = joined;
+  }
+  return order;
+}
+
+// Keras's bias of a GRU: (2, 3 d) with reset_after, else (3 d).
+void split_keras_bias(Arrays& arrays) {
+  for (const std::string suffix : {"", "_reverse"}) {
+    const auto b = arrays.find("b" + suffix);
+    if (b == arrays.end() || b->second.shape.size() != 2 || b->second.shape[0] != 2 || arrays.count("b_u" + suffix))
+      continue;
+    const std::size_t n = b->second.shape[1];
+    const auto middle = b->second.data.begin() + static_cast<std::ptrdiff_t>(n);
+    Array first({n}, {b->second.data.begin(), middle}), second({n}, {middle, b->second.data.end()});
+    b->second = first;
+    arrays["b_u" + suffix] = second;
+  }
+}
+
+// ---- one kind of trace after the other
+
+bool any(const Arrays& raw, const std::vector<Alias>& table, std::initializer_list<const char*> wanted) {
+  for (const auto& [name, a] : raw) {
+    const CellName is = named(table, name, true);
+    if (std::any_of(wanted.begin(), wanted.end(), [&](const char* want) { return is.name == want; })) return true;
+  }
+  return false;
+}
+
+Arrays rename(const Arrays& raw, const std::vector<Alias>& table, bool cells, Trace& trace, bool gradients) {
+  static const std::set<std::string> gates = {"W_r", "W_z", "W_n", "W_h", "U_r",   "U_z",   "U_n",  "U_h", "b_r",
+                                              "b_z", "b_n", "b_h", "W_i", "W_f",   "W_g",   "U_i",  "U_f", "U_g",
+                                              "b_i", "b_f", "b_g", "U_c", "b_u_r", "b_u_z", "b_u_n"};
+  Arrays out;
+  std::map<std::string, std::string> from;
+  for (const auto& [name, a] : raw) {
+    CellName is = named(table, name, cells);
+    if (cells && gates.count(name)) is = {name};
+    if (is.name.empty()) {
+      if (!gradients) trace.ignored.push_back(name);
+      continue;
+    }
+    // A whole model has an encoder too: its cell is not the decoder's.
+    if (trace.kind == TraceKind::decoder && name.find("encoder.") != std::string::npos && is.name != "H") {
+      if (!gradients) trace.ignored.push_back(name);
+      continue;
+    }
+    if (from.count(is.name))
+      refuse("both " + from[is.name] + " and " + name + " are read as " + is.name + "; leave one out");
+    from[is.name] = name;
+    out[is.name] = is.transposed ? flipped(name, a) : a;
+    if (!gradients) trace.read[is.name] = name;
+  }
+  // Tables know v_a as a column or a row of a matrix.
+  for (const char* name : {"v_a", "b_v"})
+    if (auto v = out.find(name);
+        v != out.end() && v->second.shape.size() == 2 && (v->second.shape[0] == 1 || v->second.shape[1] == 1))
+      v->second.shape = {v->second.data.size()};
+  if (auto second = out.find("b_a2"); second != out.end()) {
+    auto [first, fresh] = out.emplace("b_a", second->second);
+    if (!fresh && first->second.shape == second->second.shape && !gradients)
+      for (std::size_t i = 0; i < first->second.data.size(); ++i) first->second.data[i] += second->second.data[i];
+    out.erase("b_a2");
+  }
+  return out;
+}
+
+// One example without a batch axis becomes a batch of one.
+void add_batch(Arrays& arrays, std::initializer_list<const char*> names, std::size_t rank) {
+  for (const char* name : names)
+    if (auto a = arrays.find(name); a != arrays.end() && a->second.shape.size() + 1 == rank)
+      a->second.shape.insert(a->second.shape.begin(), 1);
+}
+
+void read_decoder(Trace& trace) {
+  Arrays& a = trace.arrays;
+  const std::initializer_list<const char*> sequences = {"H",     "y_emb", "s",      "m",      "e",
+                                                        "alpha", "c",     "htilde", "logits", "query"};
+  if (a.at("H").shape.size() == 2) {
+    add_batch(a, sequences, 3);
+    add_batch(a, {"s_0", "cell_0", "mask", "padding", "y_mask"}, 2);
+    add_batch(a, {"lengths"}, 1);
+  }
+  if (trace.meta.layout == "time_major")
+    for (const char* name : sequences)
+      if (auto found = a.find(name); found != a.end()) found->second = swap_axes(found->second);
+  if (a.at("H").shape.size() != 3) refuse(shown("H", a.at("H")) + " needs (B, T_enc, d_h)");
+  const std::size_t B = a.at("H").shape[0], T_enc = a.at("H").shape[1];
+  // A single step may come without its time axis.
+  for (const char* name : {"y_emb", "e", "alpha", "c", "htilde", "logits", "query"})
+    if (auto found = a.find(name); found != a.end() && found->second.shape.size() == 2 && found->second.shape[0] == B)
+      found->second.shape.insert(found->second.shape.begin() + 1, 1);
+  for (const char* name : {"s_0", "cell_0"})
+    if (auto found = a.find(name); found != a.end() && found->second.shape.size() == 3 && found->second.shape[0] == 1)
+      found->second.shape.erase(found->second.shape.begin());
+  complete_mask(a, B, T_enc);
+  if (B == 0 || T_enc == 0) refuse(shown("H", a.at("H")) + " is empty; give at least one example and one position");
+
+  if (const Array* W = find(a, "W"); W && W->shape.size() != 2)
+    refuse(shown(trace.read["W"], *W) + " should be a matrix");
+  Symbols is;
+  is.need(a, "H", {"B", "T_enc", "d_h"});
+  is.need(a, "y_emb", {"B", "T_dec", "d_emb"});
+  is.need(a, "alpha", {"B", "T_dec", "T_enc"});
+  is.need(a, "e", {"B", "T_dec", "T_enc"});
+  if (const Array* c = find(a, "c"); c && c->shape.size() == 3 && c->shape[2] != a.at("H").shape[2]) {
+    is.need(a, "c", {"B", "T_dec", "d_v"});  // values may be projected
+  } else {
+    is.need(a, "c", {"B", "T_dec", "d_h"});
+  }
+  is.need(a, "query", {"B", "T_dec", "d_q"});
+  is.need(a, "htilde", {"B", "T_dec", "d_htilde"});
+  is.need(a, "logits", {"B", "T_dec", "vocab"});
+  const std::size_t T_dec = is.value("T_dec");
+  if (T_dec) is.set("T_dec + 1", T_dec + 1, "T_dec = " + std::to_string(T_dec) + " steps");
+  if (auto s = a.find("s"); s != a.end() && T_dec && s->second.shape.size() == 3 && s->second.shape[1] == T_dec) {
+    const Array* first = find(a, "s_0");
+    if (!first || first->shape != Dims{B, s->second.shape[2]})
+      refuse("s has shape " + to_string(s->second.shape) + ", needs (B, T_dec + 1, d_s) with s[:, 0] = s_0, " +
+             "T_dec = " + std::to_string(T_dec) + "; put s_0 in front or give it as s_0 (B, d_s)");
+    const std::size_t d_s = s->second.shape[2];
+    Array whole({B, T_dec + 1, d_s});
+    for (std::size_t b = 0; b < B; ++b) {
+      whole.set_row({b, 0}, first->row({b}));
+      for (std::size_t t = 0; t < T_dec; ++t) whole.set_row({b, t + 1}, s->second.row({b, t}));
+    }
+    s->second = whole;
+  }
+  is.need(a, "s", {"B", "T_dec + 1", "d_s"});
+  is.need(a, "m", {"B", "T_dec + 1", "d_s"});
+  is.need(a, "U", {"gates d_s", "d_s"});
+  is.need(a, "s_0", {"B", "d_s"});
+  is.need(a, "cell_0", {"B", "d_s"});
+  is.need(a, "W", {"gates d_s", "input"});
+  is.need(a, "b", {"gates d_s"});
+  is.need(a, "b_u", {"gates d_s"});
+  if (find(a, "W") && find(a, "U")) {
+    const Array& U = a.at("U");
+    const std::size_t gates = U.shape[1] ? U.shape[0] / U.shape[1] : 0;
+    if (gates * U.shape[1] != U.shape[0] || (gates != 1 && gates != 3 && gates != 4))
+      refuse(shown(trace.read["U"], U) + " needs (gates * d_s, d_s) with 1 (Elman), 3 (GRU) or 4 (LSTM) gates");
+  }
+  is.need(a, "v_a", {"d_attn"});
+  if (find(a, "U_a")) {
+    is.need(a, "U_a", {"d_attn", "d_h"});
+    is.need(a, "b_a", {"d_attn"});
+    if (const Array* W_a = find(a, "W_a")) {
+      const std::size_t d_s = is.value("d_s"), d_q = is.value("d_q"), d_emb = is.value("d_emb"), n = W_a->dim(0);
+      const std::size_t q = W_a->shape.size() == 2 ? W_a->shape[1] : 0;
+      const bool fits = W_a->shape.size() == 2 && n == is.value("d_attn") &&
+                        (q == d_s || q == d_q || q == d_emb + d_s || q == is.value("d_h") || (d_s && q % d_s == 0));
+      if (!fits && (d_s || d_q)) is.need(a, "W_a", {"d_attn", d_s ? "d_s" : "d_q"});
+    }
+  }
+  is.need(a, "W_o", {"vocab", "readout"});
+  is.need(a, "b_o", {"vocab"});
+  is.need(a, "W_c", {"d_htilde", "joined"});
+  is.need(a, "b_c", {"d_htilde"});
+  is.need(a, "U_o", {"2 pairs", "d_s"});
+  is.need(a, "V_o", {"2 pairs", "d_emb"});
+  is.need(a, "C_o", {"2 pairs", "d_h"});
+  if (const Array* s = find(a, "s"); s && !find(a, "s_0")) {
+    Array first({B, s->shape[2]});
+    for (std::size_t b = 0; b < B; ++b) first.set_row({b}, s->row({b, 0}));
+    a["s_0"] = first;
+  }
+  for (std::size_t l = 1; find(a, "W_l" + std::to_string(l)); ++l) trace.layers = l + 1;
+  need_finite(a, {"s", "m", "e", "alpha", "c", "htilde", "logits"});
+}
+
+void read_recurrent(Trace& trace) {
+  Arrays& a = trace.arrays;
+  Arrays& g = trace.gradients;
+  const bool onnx = trace.framework == "ONNX";
+  if (onnx) {
+    const Array W = a.at("W"), U = a.at("U");
+    if (W.shape.size() != 3 || U.shape.size() != 3 || W.shape[0] != U.shape[0] || W.shape[0] < 1 || W.shape[0] > 2)
+      refuse("ONNX's W and R need (directions, gates * d, ...), got " + shown("W", W) + " and " + shown("R", U));
+    trace.directions = W.shape[0];
+    const Array* bias = find(a, "b");
+    const Array all = bias ? *bias : Array();
+    for (std::size_t k = 0; k < trace.directions; ++k) {
+      const std::string suffix = k ? "_reverse" : "";
+      const auto slice = [&](const Array& from, std::size_t part, std::size_t parts) {
+        Dims shape(from.shape.begin() + 1, from.shape.end());
+        const std::size_t n = from.data.size() / from.shape[0] / parts;
+        shape[0] /= parts;
+        const auto start = from.data.begin() + static_cast<std::ptrdiff_t>((k * parts + part) * n);
+        return Array(shape, {start, start + static_cast<std::ptrdiff_t>(n)});
+      };
+      a["W" + suffix] = slice(W, 0, 1);
+      a["U" + suffix] = slice(U, 0, 1);
+      if (bias) {
+        if (all.shape.size() != 2 || all.shape[0] != trace.directions || all.shape[1] != 2 * U.shape[1])
+          refuse(shown("B", all) +
+                 " needs (directions, 2 * gates * d) = " + to_string({trace.directions, 2 * U.shape[1]}));
+        a["b" + suffix] = slice(all, 0, 2);
+        a["b_u" + suffix] = slice(all, 1, 2);
+      }
+    }
+    if (auto h = a.find("h"); h != a.end() && h->second.shape.size() == 4) {
+      Array& Y = h->second;  // (T, D, B, d), or (B, T, D, d) with layout = 1
+      const std::size_t D = trace.directions;
+      const bool batch_first = Y.shape[2] == D && (Y.shape[1] != D || trace.meta.layout != "time_major");
+      if (!batch_first && Y.shape[1] != D)
+        refuse(shown("Y", Y) + " has no axis of " + std::to_string(D) + " directions");
+      if (!batch_first) {
+        Array out({Y.shape[2], Y.shape[0], D, Y.shape[3]});
+        for (std::size_t t = 0; t < Y.shape[0]; ++t)
+          for (std::size_t k = 0; k < D; ++k)
+            for (std::size_t b = 0; b < Y.shape[2]; ++b)
+              for (std::size_t j = 0; j < Y.shape[3]; ++j) out.at({b, t, k, j}) = Y.at({t, k, b, j});
+        Y = out;
+        if (auto x = a.find("x"); x != a.end()) x->second = swap_axes(x->second);
+      } else {
+        for (const char* name : {"h0", "c0"})
+          if (auto first = a.find(name); first != a.end()) first->second = swap_axes(first->second);
+      }
+      Y.shape = {Y.shape[0], Y.shape[1], D * Y.shape[3]};
+    }
+  }
+  for (Arrays* bag : {&a, &g}) split_keras_bias(*bag);
+  const Array &W = a.at("W"), &U = a.at("U");
+  if (W.shape.size() != 2 || U.shape.size() != 2)
+    refuse("W and U should be matrices (gates * d, d_in) and (gates * d, d), got " + shown(trace.read["W"], W) +
+           " and " + shown(trace.read["U"], U));
+  const std::size_t d = U.shape[1], gates = d ? U.shape[0] / d : 0;
+  if (d == 0 || gates * d != U.shape[0] || (gates != 1 && gates != 3 && gates != 4))
+    refuse(shown(trace.read["U"], U) + " needs (gates * d, d) with 1 (Elman), 3 (GRU) or 4 (LSTM) gates" +
+           (U.shape[0] && U.shape[1] % U.shape[0] == 0 ? "; it looks transposed" : ""));
+  if (find(a, "U_reverse")) trace.directions = 2;
+  for (std::size_t l = 1; find(a, "W_l" + std::to_string(l)); ++l) trace.layers = l + 1;
+  if (trace.meta.layout == "time_major" && !onnx)
+    for (const char* name : {"x", "h", "c"})
+      for (Arrays* bag : {&a, &g})
+        if (auto found = bag->find(name); found != bag->end() && found->second.shape.size() == 3)
+          found->second = swap_axes(found->second);
+  // One step of a cell: (B, d) becomes (B, 1, d).
+  if (a.at("x").shape.size() == 2)
+    for (const char* name : {"x", "h", "c"})
+      for (Arrays* bag : {&a, &g})
+        if (auto found = bag->find(name); found != bag->end() && found->second.shape.size() == 2)
+          found->second.shape.insert(found->second.shape.begin() + 1, 1);
+  const std::size_t states = trace.layers * trace.directions;
+  for (const char* name : {"h0", "c0", "h_n", "c_n"})
+    for (Arrays* bag : {&a, &g})
+      if (auto found = bag->find(name); found != bag->end() && found->second.shape.size() == 2 && states == 1)
+        found->second.shape.insert(found->second.shape.begin(), 1);
+  Symbols is;
+  is.set("states", states,
+         std::to_string(trace.layers) + " layers, " + std::to_string(trace.directions) + " directions");
+  is.need(a, "U", {"gates d", "d"});
+  is.need(a, "W", {"gates d", "d_in"});
+  is.need(a, "b", {"gates d"});
+  is.need(a, "b_u", {"gates d"});
+  is.need(a, "x", {"B", "T", "d_in"});
+  const std::size_t B = is.value("B"), T = is.value("T");
+  if (B == 0 || T == 0) refuse(shown("x", a.at("x")) + " is empty; give at least one example and one step");
+  is.need(a, "h0", {"states", "B", "d"});
+  is.need(a, "c0", {"states", "B", "d"});
+  is.need(a, "h_n", {"states", "B", "d"});
+  is.need(a, "c_n", {"states", "B", "d"});
+  is.need(a, "h", {"B", "T", "width"});
+  const std::size_t width = is.value("width");
+  if (width && width != d && width != trace.directions * d)
+    refuse(shown("h", a.at("h")) + " needs (B, T, " + std::to_string(trace.directions) +
+           " * d), d = " + std::to_string(d) + " from " + shown(trace.read["U"], U));
+  complete_mask(a, B, T);
+  need_finite(a, {"h", "c", "h_n", "c_n", "start"});
+}
+
+void read_multi_head(Trace& trace) {
+  Arrays& a = trace.arrays;
+  if (auto memory = a.find("memory"); memory != a.end()) {
+    a.emplace("key", memory->second);
+    a.emplace("value", memory->second);
+    a.erase("memory");
+  }
+  if (find(a, "query")) {
+    a.emplace("key", a.at("query"));
+    a.emplace("value", a.at("key"));
+  }
+  for (const char* name : {"query", "key", "value"}) {
+    auto found = a.find(name);
+    if (found == a.end()) refuse(std::string("multi-head attention needs ") + name + " (B, T, d)");
+    if (found->second.shape.size() == 2) found->second.shape.insert(found->second.shape.begin(), 1);
+    if (trace.meta.layout == "time_major") found->second = swap_axes(found->second);
+    if (found->second.shape.size() != 3) refuse(shown(name, found->second) + " needs (B, T, d)");
+  }
+  for (Arrays* bag : {&a, &trace.gradients}) {
+    if (auto all = bag->find("in_proj"); all != bag->end()) {
+      if (all->second.shape.size() != 2 || all->second.shape[0] % 3)
+        refuse(shown("in_proj_weight", all->second) + " needs (3 d, d)");
+      const std::size_t rows = all->second.shape[0] / 3, columns = all->second.shape[1];
+      const Array* bias = find(*bag, "in_proj_bias");
+      const char* names[] = {"Q", "K", "V"};
+      for (std::size_t k = 0; k < 3; ++k) {
+        const auto part = [&](const Array& from, std::size_t n) {
+          const auto start = from.data.begin() + static_cast<std::ptrdiff_t>(k * n);
+          return Vec(start, start + static_cast<std::ptrdiff_t>(n));
+        };
+        (*bag)[std::string("W_") + names[k]] = Array({rows, columns}, part(all->second, rows * columns));
+        if (bias) {
+          if (bias->data.size() != 3 * rows)
+            refuse(shown("in_proj_bias", *bias) + " needs (3 d) = " + std::to_string(3 * rows));
+          (*bag)[std::string("b_") + names[k]] = Array({rows}, part(*bias, rows));
+        }
+      }
+      bag->erase("in_proj");
+      bag->erase("in_proj_bias");
+    }
+  }
+  const std::size_t B = a.at("query").shape[0], T_k = a.at("key").shape[1];
+  complete_mask(a, B, T_k);
+  Symbols is;
+  is.need(a, "query", {"B", "T_q", "d_q"});
+  is.need(a, "key", {"B", "T_k", "d_k"});
+  is.need(a, "value", {"B", "T_k", "d_v"});
+  is.need(a, "W_Q", {"heads d_k", "d_q"});
+  is.need(a, "W_K", {"heads d_k", "d_k"});
+  if (auto alpha = a.find("alpha"); alpha != a.end()) {
+    Array& w = alpha->second;
+    if (w.shape.size() == 2 && B == 1) w.shape.insert(w.shape.begin(), 1);
+    if (w.shape.size() == 3 && w.shape[0] != B && B && w.shape[0] % B == 0)
+      w.shape = {B, w.shape[0] / B, w.shape[1], w.shape[2]};
+    if (w.shape.size() == 4) is.need(a, "alpha", {"B", "heads", "T_q", "T_k"});
+    else is.need(a, "alpha", {"B", "T_q", "T_k"});
+    if (w.shape.size() == 4 && !trace.meta.heads) trace.meta.heads = w.shape[1];
+  }
+  if (auto out = a.find("output"); out != a.end() && out->second.shape.size() == 2 && B == 1)
+    out->second.shape.insert(out->second.shape.begin(), 1);
+  is.need(a, "output", {"B", "T_q", "d_out"});
+  if (!trace.meta.heads) trace.meta.heads = 1;
+  need_finite(a, {"alpha", "output"});
+}
+
+}  // namespace
+
+Trace make_trace(Arrays raw, const Meta& meta, bool single) {
+  Trace trace;
+  trace.meta = meta;
+  trace.single = single;
+  if (raw.empty()) refuse("there is no array in it; docs/diagnosis.md lists the names");
+  for (const auto& [name, a] : raw) {
+    std::size_t n = 1;
+    for (std::size_t d : a.shape) n *= d;
+    if (n != a.data.size()) refuse(shown(name, a) + " holds " + std::to_string(a.data.size()) + " numbers");
+  }
+  Arrays values, gradients;
+  for (const auto& [name, a] : raw) {
+    if (name.rfind("grad_", 0) == 0) gradients[name.substr(5)] = a;
+    else values[name] = a;
+  }
+  const bool onnx = values.count("R") && values.count("W") && values.at("W").shape.size() == 3;
+  if (onnx) {
+    values["U"] = values["R"];
+    values.erase("R");
+    if (values.count("B")) values["b"] = values["B"], values.erase("B");
+  }
+  const bool heads = any(values, multi_head_names(), {"in_proj", "W_Q"}) || (values.count("Q") && values.count("K")) ||
+                     meta.topic == "multi_head";
+  const bool decoder = !heads && any(values, decoder_names(), {"H"}) &&
+                       any(values, decoder_names(), {"alpha", "c", "s", "e", "htilde", "logits"});
+  const bool separate_gates =
+      (values.count("U_r") && values.count("U_z")) || (values.count("U_i") && values.count("U_f"));
+  const bool cell = any(values, recurrent_names(), {"U"}) || separate_gates;
+  const bool recurrent = !heads && !decoder && cell && any(values, recurrent_names(), {"x"}) &&
+                         any(values, recurrent_names(), {"h", "h_n"});
+  if (!meta.topic.empty() && meta.topic != "multi_head") {
+    trace.arrays = std::move(raw);
+    return trace;
+  }
+  if (!heads && !decoder && !recurrent) {
+    trace.arrays = std::move(raw);
+    return trace;
+  }
+  trace.kind = heads ? TraceKind::multi_head : decoder ? TraceKind::decoder : TraceKind::recurrent;
+  const auto& table = heads ? multi_head_names() : decoder ? decoder_names() : recurrent_names();
+  if (decoder && values.count("h") && values.count("s")) values.erase("h");
+  for (const auto& [name, a] : values) {
+    if (name.find("linear_in.weight") != std::string::npos || name.find("linear_context") != std::string::npos)
+      trace.framework = "OpenNMT";
+    else if (name.find("kernel") != std::string::npos) trace.framework = "Keras";
+    else if (name.find("weight_ih") != std::string::npos || name.find("in_proj_weight") != std::string::npos)
+      trace.framework = "PyTorch";
+  }
+  if (onnx) trace.framework = "ONNX";
+  std::map<std::string, std::string> gradient_names;
+  std::string known;
+  {
+    Arrays gates = values, gate_gradients = gradients;
+    // Gates that came one by one are stacked before anything else looks like W_o.
+    if (separate_gates && !heads) {
+      known = stack_gates(gates, trace.read);
+      if (!gradients.empty() && (gradients.count("U_r") || gradients.count("U_i")))
+        stack_gates(gate_gradients, gradient_names);
+    }
+    trace.arrays = rename(gates, table, !heads, trace, false);
+    trace.gradients = rename(gate_gradients, table, !heads, trace, true);
+  }
+  trace.gates_by_name = known;
+  if (trace.kind == TraceKind::decoder) {
+    for (Arrays* bag : {&trace.arrays, &trace.gradients}) split_keras_bias(*bag);
+    read_decoder(trace);
+  } else if (trace.kind == TraceKind::recurrent) {
+    read_recurrent(trace);
+  } else {
+    read_multi_head(trace);
+  }
+  std::sort(trace.ignored.begin(), trace.ignored.end());
+  return trace;
+}
+
+Meta parse_meta(std::string_view text) {
+  const Json json = parse_json(text);
+  if (!json.is_object()) refuse("meta.json should be an object, is " + std::string(json.kind()));
+  Meta meta;
+  const auto word = [&](const char* key, std::string& to) {
+    if (const Json* value = json.find(key)) {
+      if (!value->is_string())
+        refuse(std::string("meta.json: ") + key + " should be text, is " + std::string(value->kind()));
+      to = value->as_string();
+    }
+  };
+  word("claims", meta.claims);
+  word("gate_order", meta.gate_order);
+  word("layout", meta.layout);
+  word("topic", meta.topic);
+  if (const Json* heads = json.find("heads")) {
+    if (!heads->is_integer() || heads->as_integer() < 1 || heads->as_integer() > 4096)
+      refuse("meta.json: heads should be a number from 1 to 4096");
+    meta.heads = static_cast<std::size_t>(heads->as_integer());
+  }
+  return meta;
+}
+
+namespace {
+
+Array to_array(const Tensor& x, bool& single) {
+  Array out;
+  for (int i = 0; i < x.rank(); ++i) out.shape.push_back(static_cast<std::size_t>(x.size(Axis{i})));
+  out.data = x.to_vector();
+  if (x.dtype() == f32) single = true;
+  return out;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed)) refuse(path.string() + " is no regular file");
+  const auto size = std::filesystem::file_size(path, failed);
+  if (failed || size > (1u << 20)) refuse(path.string() + " is larger than 1 MiB; meta.json holds a few words");
+  std::ifstream in(path, std::ios::binary);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!in) refuse("cannot read " + path.string());
+  return text;
+}
+
+}  // namespace
+
+Trace read_trace(const std::filesystem::path& path) {
+  std::error_code failed;
+  const auto status = std::filesystem::status(path, failed);
+  if (failed || !std::filesystem::exists(status))
+    refuse("there is nothing at " + path.string() +
+           " that can be read; give a directory of .npy files or a .safetensors file");
+  Arrays arrays;
+  Meta meta;
+  bool single = false;
+  if (std::filesystem::is_directory(status)) {
+    std::vector<std::filesystem::path> files;
+    for (auto entry = std::filesystem::directory_iterator(path, failed);
+         !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+      if (entry->path().extension() == ".npy") files.push_back(entry->path());
+      if (files.size() > 4096) refuse(path.string() + " holds more than 4096 arrays");
+    }
+    if (failed) refuse("cannot list " + path.string() + ": " + failed.message());
+    std::sort(files.begin(), files.end());
+    for (const auto& file : files) { arrays[file.stem().string()] = to_array(read_npy(file), single); }
+    if (files.empty())
+      refuse("there is no .npy file in " + path.string() + "; docs/diagnosis.md shows how to dump one");
+    if (const auto file = path / "meta.json"; std::filesystem::exists(file, failed)) {
+      try {
+        meta = parse_meta(text_of(file));
+      } catch (const std::invalid_argument& error) { throw std::invalid_argument(file.string() + ": " + error.what()); }
+    }
+  } else {
+    const TensorFile file = read_safetensors(path);
+    for (const auto& [name, tensor] : file.tensors) arrays[name] = to_array(tensor, single);
+    const auto word = [&](const char* key, std::string& to) {
+      if (const auto found = file.metadata.find(key); found != file.metadata.end()) to = found->second;
+    };
+    word("claims", meta.claims);
+    word("gate_order", meta.gate_order);
+    word("layout", meta.layout);
+    word("topic", meta.topic);
+  }
+  try {
+    return make_trace(std::move(arrays), meta, single);
+  } catch (const std::invalid_argument& error) { throw std::invalid_argument(path.string() + ": " + error.what()); }
+}
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,53 @@
+// A trace: what somebody dumped from a model, here or in another framework, under one set of names and shapes.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nn/conventions/reference/array.h"
+
+namespace gradus::diagnosis {
+
+// What the numbers belong to.
+enum class TraceKind { decoder, recurrent, multi_head, formula };
+
+// What the owner knows and says, from meta.json or a safetensors file's metadata. All of it may be empty.
+struct Meta {
+  std::string claims;      // "bahdanau2014", "luong2015", "cho2014", "pytorch", ...
+  std::string gate_order;  // "r,z,n": of the stacked weights
+  std::string
+      layout;  // "time_major": axes 0 and 1 of sequences are exchanged when reading; "row_vectors": W is (in, out)
+  std::string topic;      // of a formula trace, where the names alone do not say
+  std::size_t heads = 0;  // of multi-head attention, where alpha does not show it
+};
+
+// Arrays batch first under the names of docs/diagnosis.md, in the shapes of the papers: W and U stacked gate over gate,
+// (out, in).
+struct Trace {
+  TraceKind kind = TraceKind::formula;
+  reference::Arrays arrays;
+  reference::Arrays gradients;              // of the arrays with the same names; of outputs: what backward was given
+  std::map<std::string, std::string> read;  // our name -> the name in the file
+  std::vector<std::string> ignored;         // names in the file that nothing here reads
+  Meta meta;
+  bool single = false;        // some array is float32: tolerances are wider
+  std::string gates_by_name;  // "rzn", "ifgo": the gates came one by one, so their order is known; else empty
+  std::string framework;      // "PyTorch", "Keras", "ONNX", "OpenNMT" or empty, from the names
+  std::size_t directions = 1, layers = 1;  // of a recurrent trace
+};
+
+// Brings names and shapes into order. Throws std::invalid_argument that names the tensor, the shape that it has, the
+// shape that is needed and what that was derived from.
+Trace make_trace(reference::Arrays raw, const Meta& meta = {}, bool single = false);
+
+// A directory of .npy files with an optional meta.json, or a .safetensors file. Throws std::invalid_argument (FileError
+// from the formats) with the path and what to do.
+Trace read_trace(const std::filesystem::path& path);
+
+// The metadata as meta.json has it. Throws std::invalid_argument for text that is no JSON object.
+Meta parse_meta(std::string_view json);
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,135 @@
+// Verdicts as text and as JSON.
+#include "nn/conventions/verdict.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "nn/formats/json.h"
+
+namespace gradus::diagnosis {
+
+namespace {
+
+std::string scientific(double x) {
+  if (!std::isfinite(x)) return std::isnan(x) ? "NaN" : "inf";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1e", x);
+  for (char& c : text)
+    if (c == ',') c = '.';  // whatever the locale says
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : between) + part;
+  return out;
+}
+
+void line(std::string& out, const char* label, const std::string& text) {
+  if (text.empty()) return;
+  std::string padded = label;
+  out += "  " + padded + "  " + text + "\n";
+}
+
+Json words(const Words& w) { return Json::object({{"en", w.en}, {"zh", w.zh}}); }
+
+}  // namespace
+
+std::string Verdict::code() const {
+  for (const Finding& f : findings)
+    if (f.error) return f.code;
+  return "";
+}
+
+const Finding* Verdict::find(const std::string& wanted) const {
+  for (const Finding& f : findings)
+    if (f.code == wanted) return &f;
+  return nullptr;
+}
+
+bool Verdict::leaves_open(const std::string& field) const {
+  for (const Open& o : open)
+    if (o.field == field) return true;
+  return false;
+}
+
+int Verdict::exit_status() const { return !code().empty() ? 1 : checked ? 0 : 2; }
+
+std::string Verdict::text(Lang lang) const {
+  const bool zh = lang == Lang::zh;
+  std::string out;
+  std::size_t errors = 0;
+  for (const Finding& f : findings) errors += f.error;
+  const std::string who = subject.in(lang);
+  if (errors == 0 && !checked) {
+    out += zh ? "无法判断: " + who + ",文件里没有可以核对的结果\n"
+              : "CANNOT TELL: " + who + ", the trace holds nothing that can be checked\n";
+  } else if (errors == 0) {
+    const std::string against = claim.empty() ? (zh ? "没有发现错误" : "no mistake found")
+                                              : (zh ? "与所声称的 " + claim + " 一致" : "it keeps its claim, " + claim);
+    out += (zh ? "正常: " : "OK: ") + who + (zh ? "," : ", ") + against + "\n";
+  }
+  for (const Finding& f : findings) {
+    const std::string head = f.error ? f.code : (zh ? "约定 " : "convention ") + f.code;
+    out += head + ": " + f.sentence.in(lang) + "\n";
+    line(out, zh ? "位置" : "where  ", f.where.in(lang));
+    line(out, zh ? "类别" : "kind   ", Words(name_of(f.kind)).in(lang));
+    line(out, zh ? "所用" : "used   ", f.used);
+    line(out, zh ? "论文" : "paper  ", f.paper);
+    line(out, zh ? "修改" : "fix    ", f.fix.in(lang));
+    line(out, zh ? "测试" : "test   ", f.test);
+    if (f.alias.size() > 1) {
+      line(out, zh ? "无法区分" : "cannot be told apart here:", joined(f.alias, ", "));
+      line(out, zh ? "可以区分的输入" : "an input that tells:", f.tell.in(lang));
+    }
+  }
+  if (!follows.empty()) out += (zh ? "遵循: " : "follows: ") + follows.in(lang) + "\n";
+  if (checked)
+    out += (zh ? "把握: 最佳假设相差 " : "how sure: the best hypothesis differs by ") + scientific(agreement) +
+           (zh ? ",其次相差 " : ", the next one by ") + scientific(next) + (zh ? ",共试 " : ", ") +
+           std::to_string(tried) + (zh ? " 个假设\n" : " hypotheses tried\n");
+  for (const Open& o : open)
+    out += (zh ? "此输入无法判断: " : "this input cannot tell ") + o.what.in(lang) +
+           (zh ? ";可以判断的输入: " : "; one that can: ") + o.tell.in(lang) + "\n";
+  for (const Words& note : notes) out += (zh ? "注意: " : "note: ") + note.in(lang) + "\n";
+  return out;
+}
+
+std::string Verdict::json() const {
+  Json list = Json::array(), left = Json::array(), said = Json::array(), chosen = Json::array();
+  for (const Finding& f : findings) {
+    Json alias = Json::array();
+    for (const std::string& a : f.alias) alias.push_back(a);
+    list.push_back(Json::object({{"code", f.code},
+                                 {"error", f.error},
+                                 {"kind", to_string(f.kind)},
+                                 {"where", words(f.where)},
+                                 {"sentence", words(f.sentence)},
+                                 {"used", f.used},
+                                 {"paper", f.paper},
+                                 {"fix", words(f.fix)},
+                                 {"test", f.test},
+                                 {"alias", alias},
+                                 {"tell", words(f.tell)}}));
+  }
+  for (const Open& o : open)
+    left.push_back(Json::object({{"field", o.field}, {"what", words(o.what)}, {"tell", words(o.tell)}}));
+  for (const Words& note : notes) said.push_back(words(note));
+  for (const std::string& choice : choices) chosen.push_back(choice);
+  const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(); };
+  return to_text(Json::object({{"code", code().empty() ? Json() : Json(code())},
+                               {"claims", claim.empty() ? Json() : Json(claim)},
+                               {"subject", words(subject)},
+                               {"follows", words(follows)},
+                               {"choices", chosen},
+                               {"findings", list},
+                               {"open", left},
+                               {"notes", said},
+                               {"checked", checked},
+                               {"agreement", number(agreement)},
+                               {"next", number(next)},
+                               {"tried", static_cast<std::int64_t>(tried)}})) +
+         "\n";
+}
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,67 @@
+// What a diagnosis answers: names, sentences in two languages, how sure, and what the input could not tell.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "nn/conventions/hypotheses.h"
+
+namespace gradus::diagnosis {
+
+// The same text in both languages, made at run time.
+struct Words {
+  std::string en, zh;
+  Words() = default;
+  Words(std::string english, std::string chinese) : en(std::move(english)), zh(std::move(chinese)) {}
+  Words(const Said& said) : en(said.en), zh(said.zh) {}
+  const std::string& in(Lang lang) const { return lang == Lang::zh ? zh : en; }
+  bool empty() const { return en.empty(); }
+};
+
+// One thing that was found: a mistake, or a convention worth a note.
+struct Finding {
+  std::string code;  // of mistakes.md where it has one; "UNKNOWN"; codes joined by "|" for an alias class
+  bool error = true;
+  Kind kind = Kind::convention;
+  Words where;  // "the weights (alpha)"
+  Words sentence;
+  std::string used, paper;
+  Words fix;
+  std::string test;
+  std::vector<std::string> alias;  // more than one: this input cannot tell them apart
+  Words tell;                      // then: an input that can
+};
+
+// A choice that this input leaves open.
+struct Open {
+  std::string field;
+  Words what, tell;
+};
+
+struct Verdict {
+  std::string claim;                 // as given, empty for none
+  Words subject;                     // "decoder", "GRU", ...
+  Words follows;                     // the convention in words; empty if nothing could be checked
+  std::vector<std::string> choices;  // "query=s_prev", "reset=before", ... of every stage that agreed
+  std::vector<Finding> findings;     // mistakes first
+  std::vector<Open> open;
+  std::vector<Words> notes;
+  // Largest relative difference of the named hypotheses, and the smallest of any other one that was tried.
+  double agreement = 0, next = std::numeric_limits<double>::infinity();
+  std::size_t tried = 0;  // hypotheses evaluated
+  bool checked = false;   // some stage was compared with the trace
+
+  // The first mistake's code, "" if there is none.
+  std::string code() const;
+  const Finding* find(const std::string& wanted) const;
+  bool leaves_open(const std::string& field) const;
+  // Verdict line first, then formulas, fix, test, what is open. Ends with a newline.
+  std::string text(Lang lang = Lang::en) const;
+  // One JSON object, both languages in it.
+  std::string json() const;
+  // 0: no mistake found. 1: a mistake, named or not. 2: nothing could be checked.
+  int exit_status() const;
+};
+
+}  // namespace gradus::diagnosis
