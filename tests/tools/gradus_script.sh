@@ -133,7 +133,7 @@ TEXT
 chmod +x "$work/bin/old-g++"
 code=0
 CXX="$work/bin/old-g++" meson setup "$work/old" "$root" >"$work/out" 2>"$work/err" || code=$?
-check "gradus: a compiler that is too old is named, and what to do" said 1 'is too old: Gradus needs g++ 11'
+check "gradus: a compiler that is too old is named, and what to do" said 1 'is too old: Gradus needs g++ 12'
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   mkdir "$work/readonly"
