@@ -186,8 +186,7 @@ TEST_SUITE("nn attention") {
   TEST_CASE("additive is concat with W_a = [W_a U_a], in value and gradient") {
     const Size n{2, 5, 3, 4, 6};
     const Score additive = score_of(ScoreKind::additive, n);
-    Score joined;
-    joined.kind = ScoreKind::concat;
+    Score joined = score_of(ScoreKind::concat, n);
     joined.W_a = parameter(concat({additive.W_a, additive.U_a}, Axis{1}).value());
     joined.v_a = parameter(copy(additive.v_a.value()));
     Numbers numbers(6);
@@ -403,8 +402,9 @@ TEST_SUITE("nn attention") {
     const Score score = score_of(ScoreKind::concat, {2, 5, 3, 4, 6});
     for (std::int64_t width : {3, 5, 7, 8}) {
       CAPTURE(width);
-      const std::string text = message_of<ShapeError>(
-          [&] { score(zeros(Shape{2, 3}, f64), score.keys(zeros(Shape{2, 5, width}, f64))); });
+      const std::string text = message_of<ShapeError>([&] {
+        score(zeros(Shape{2, 3}, f64), score.keys(zeros(Shape{2, 5, width}, f64)));
+      });
       CHECK(contains(text, "(2, 5, " + std::to_string(width) + ")"));
     }
   }

@@ -242,7 +242,8 @@ void check_luong_fixture(const std::string& name, ScoreKind kind, CellKind cell_
   const std::int64_t d_h = H.shape()[2], d_htilde = W_c.shape()[0], d_s = W_c.shape()[1] - d_h;
   const Var ones = full(Shape{H.shape()[0], H.shape()[1], 1}, 1, f64);
   LuongDecoder model;
-  model.score.kind = kind;
+  Generator g(1);
+  model.score = Score(kind, d_s, d_h + 1, 1, g);
   model.score.W_a = concat({W_a, Var(zeros(Shape{W_a.shape()[0], 1}, f64))}, Axis{1});
   if (kind == ScoreKind::concat) model.score.v_a = take(leaves, "v_a");
   model.W_c =
