@@ -64,8 +64,8 @@ const char* to_string(ScoreKind kind) {
   return "";
 }
 
-Score::Score(ScoreKind score_kind, std::int64_t d_s, std::int64_t d_h, std::int64_t d_attn, Generator& generator)
-    : kind(score_kind) {
+Score::Score(ScoreKind score_kind, std::int64_t query_size, std::int64_t d_h, std::int64_t d_attn, Generator& generator)
+    : kind(score_kind), d_s(query_size) {
   const bool plain = kind == ScoreKind::dot || kind == ScoreKind::cosine || kind == ScoreKind::scaled_dot;
   if (plain && d_s != d_h) {
     throw ShapeError(std::string("score (") + to_string(kind) +
@@ -87,8 +87,7 @@ Score::Score(ScoreKind score_kind, std::int64_t d_s, std::int64_t d_h, std::int6
 Var Score::keys(const Var& H) const {
   if (kind == ScoreKind::additive) return affine("score.keys (U_a h_i)", H, U_a, Var());
   if (kind == ScoreKind::concat) {  // W_a [s; h] = W_a[:, :d_s] s + W_a[:, d_s:] h: the second half is the key
-    const std::int64_t d_h = H.size(Axis{2});
-    return affine("score.keys (W_a h_i)", H, narrow(W_a, Axis{1}, W_a.shape()[1] - d_h, d_h), Var());
+    return affine("score.keys (W_a h_i)", H, narrow(W_a, Axis{1}, d_s, W_a.shape()[1] - d_s), Var());
   }
   if (kind == ScoreKind::cosine) return unit(H);
   return H;
@@ -100,7 +99,7 @@ Var Score::operator()(const Var& query, const Var& keys) const {
     case ScoreKind::additive:
       return additive(affine("score (W_a s)", query, W_a, Var()), keys, v_a);
     case ScoreKind::concat:
-      return additive(affine("score (W_a s)", query, narrow(W_a, Axis{1}, 0, query.shape()[1]), Var()), keys, v_a);
+      return additive(affine("score (W_a s)", query, narrow(W_a, Axis{1}, 0, d_s), Var()), keys, v_a);
     case ScoreKind::general:
       return dot_all(matmul(query, W_a), keys);  // s . W_a h_i = (s W_a) . h_i
     case ScoreKind::cosine:

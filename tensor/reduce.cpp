@@ -161,6 +161,8 @@ Tensor softmax(const Tensor& x, Axis axis, const Mask* mask, EmptyRow empty_row)
 }
 
 Tensor log_softmax(const Tensor& x, Axis axis) {
+  check_axis("log_softmax", x.shape(), axis);
+  if (x.shape()[axis] == 0) return empty(x.shape(), x.dtype());
   const Tensor total = expand_new(logsumexp(x, axis), axis, x.shape()[axis]);
   return pointwise(
       "log_softmax", [](auto value, auto lse) { return value - lse; }, x, total);

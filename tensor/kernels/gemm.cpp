@@ -110,7 +110,7 @@ void gemm_rows(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row
 
 template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T> c, bool accumulate) {
   if (size.m == 0 || size.n == 0) return;
-  if (c.column != 1 && (c.row == 1 || size.m == 1)) {  // C stands on its side: C' = B' A'
+  if (c.column != 1 && size.n > 1 && (c.row == 1 || size.m == 1)) {  // C stands on its side: C' = B' A'
     gemm<T>({size.n, size.m, size.k}, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},
             accumulate);
     return;

@@ -18,8 +18,9 @@ template <class T, class F> Pack<T> each_lane(F f, Pack<T> x) {
 template <class T> Pack<T> sqrt(Pack<T> x) {
   return each_lane([](T a) { return std::sqrt(a); }, x);
 }
-template <class T> Pack<T> max(Pack<T> a, Pack<T> b) { return select<T>(a < b, b, a); }
-template <class T> Pack<T> min(Pack<T> a, Pack<T> b) { return select<T>(b < a, b, a); }
+// NaN from either side stays NaN.
+template <class T> Pack<T> max(Pack<T> a, Pack<T> b) { return select<T>((a.v < b.v) | (b.v != b.v), b, a); }
+template <class T> Pack<T> min(Pack<T> a, Pack<T> b) { return select<T>((b.v < a.v) | (b.v != b.v), b, a); }
 template <class T> Pack<T> abs(Pack<T> x) {
   using Bits = typename Pack<T>::Bits;
   constexpr auto sign = std::numeric_limits<typename Pack<T>::Int>::min();
