@@ -221,6 +221,7 @@ Var finish(Ref<Node> node, const char* op, Tensor value, const std::vector<Var>&
   node->requires_grad = true;
   node->inputs.reserve(inputs.size());
   for (const Var& input : inputs) {
+    input.value();  // throws when it holds nothing
     if (input.node()->id >= node->id) throw GraphError(std::string(op) + ": an input is newer than its result");
     node->inputs.push_back({input.node(), input.value().version()});
     input.node()->consumers += input.node()->is_view() ? 1 : 0;

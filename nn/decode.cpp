@@ -6,6 +6,10 @@ namespace gradus {
 Decoded decode_teacher(const Decoder& decoder, const Var& y_emb, const State& s_0, const Memory& memory) {
   if (y_emb.rank() != 3)
     throw ShapeError("decode_teacher: y_emb is " + to_string(y_emb.shape()) + " and must be (B, T_dec, d_emb)");
+  if (y_emb.shape()[1] == 0) {
+    throw ShapeError("decode_teacher: the target is empty, y_emb is " + to_string(y_emb.shape()) +
+                     "; leave empty targets out of the batch");
+  }
   std::vector<Var> features, states{s_0}, weights, contexts;
   State s_prev = s_0;
   for (std::int64_t t = 0; t < y_emb.shape()[1]; ++t) {

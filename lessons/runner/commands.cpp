@@ -28,6 +28,8 @@ const std::vector<Command>& commands() {
        "训练一课并展示结果（all：全部课程）", run_command},
       {"try", "LESSON INPUT", "ask the model that a lesson has trained", "询问某一课训练好的模型", try_command},
       {"list", "", "the lessons", "课程列表", list_command},
+      {"diagnose", "FILE", "name what a model dumped elsewhere does unlike its paper",
+       "指出别处导出的模型与论文不符之处", diagnose_command},
       {"help", "[COMMAND]", "this text, or that of a command", "显示本说明或某个命令的说明", help_command},
       {"test", "", "build and run all tests", "编译并运行全部测试", nullptr},
       {"format", "", "lay out the source files as .clang-format says", "按 .clang-format 排版源文件", nullptr},

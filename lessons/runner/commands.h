@@ -35,6 +35,7 @@ const std::vector<Command>& commands();
 int run_command(const Course& course, const std::vector<std::string>& arguments);
 int try_command(const Course& course, const std::vector<std::string>& arguments);
 int list_command(const Course& course, const std::vector<std::string>& arguments);
+int diagnose_command(const Course& course, const std::vector<std::string>& arguments);
 int help_command(const Course& course, const std::vector<std::string>& arguments);
 
 // The help of ./gradus: how to call it and all commands, at most 80 columns wide.
