@@ -25,14 +25,14 @@ int diagnose_command(const Course& course, const std::vector<std::string>& argum
       .defaults = course.defaults};
   const ParsedCommand parsed = parse_command(spec, arguments);
   if (parsed.exit_code) return leave(parsed);
+  const auto lang = parsed.options.lang == Lang::zh ? diagnosis::Lang::zh : diagnosis::Lang::en;
   if (parsed.words.empty()) {
-    say(diagnosis::diagnosis_help(parsed.options.lang));
+    say(diagnosis::diagnosis_help(lang));
     return 2;
   }
   const auto claim = parsed.extras.find("--claims");
-  const diagnosis::Answer answer =
-      diagnosis::diagnose_file(parsed.words[0], claim == parsed.extras.end() ? "" : claim->second, parsed.options.lang,
-                               parsed.extras.contains("--json"));
+  const diagnosis::Answer answer = diagnosis::diagnose_file(
+      parsed.words[0], claim == parsed.extras.end() ? "" : claim->second, lang, parsed.extras.contains("--json"));
   say(answer.text);
   return answer.exit_status;
 }
