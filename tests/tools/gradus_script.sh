@@ -85,6 +85,14 @@ check "gradus: a second start with nothing to do takes less than 0.5 s" quick
 check "gradus: and says nothing of its own" quiet
 gradus tets
 check "gradus: once built, the runner answers to an unknown command" said 7 '[tets]'
+# The names of the runner's table stand in the script too: it must know them before anything is built.
+every_command() {
+  sed -n 's/^ *{"\([a-z]*\)", "[^"]*",.*/\1/p' "$root/lessons/runner/commands.cpp" >"$work/names"
+  [ "$(wc -l <"$work/names")" -ge 7 ] && while read -r word; do
+    grep -qE "^  ([a-z| -]* \| )?$word( \||\))" "$script" || { echo "not in ./gradus: $word"; return 1; }
+  done <"$work/names"
+}
+check "gradus: knows every command of the runner" every_command
 gradus --lang zh list
 check "gradus: options may stand before the command" said 7 '[--lang][zh][list]'
 ln -s "$tree/gradus" "$work/bin/link"
