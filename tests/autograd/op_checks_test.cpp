@@ -48,7 +48,8 @@ std::vector<std::vector<double>> gradients(const std::vector<Var>& inputs) {
   return result;
 }
 
-std::vector<Plain<double>> plain_inputs(const std::vector<Shape>& shapes, const std::vector<std::vector<double>>& values) {
+std::vector<Plain<double>> plain_inputs(const std::vector<Shape>& shapes,
+                                        const std::vector<std::vector<double>>& values) {
   std::vector<Plain<double>> result;
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     result.push_back({Lengths(shapes[k].begin(), shapes[k].end()), values[k]});
@@ -144,49 +145,51 @@ void gradient_agrees_with_dual_numbers(const OpRow& row) {
 }
 
 void f32_follows_f64(const OpRow& row) {
-  for_each_sample(row, {different, equal, Sizes{2, 17, 33, 5}}, [&](int variant, const auto& shapes, const auto& values) {
-    std::vector<std::vector<double>> rounded = values;  // so that both start from the same numbers
-    for (auto& list : rounded) {
-      for (double& value : list) value = static_cast<double>(static_cast<float>(value));
-    }
-    const std::vector<Var> wide = leaves(shapes, rounded, f64), small = leaves(shapes, rounded, f32);
-    const Var y = row.apply(wide, variant), z = row.apply(small, variant);
-    CHECK(near(elements(z.value()), elements(y.value()), 1e-5));
-    pull_back(y);
-    pull_back(z);
-    for (std::size_t k = 0; k < wide.size(); ++k) {
-      CAPTURE(k);
-      CHECK(small[k].grad().dtype() == f32);
-      CHECK(near(elements(small[k].grad()), elements(wide[k].grad()), 1e-4));
-    }
-  });
+  for_each_sample(row, {different, equal, Sizes{2, 17, 33, 5}},
+                  [&](int variant, const auto& shapes, const auto& values) {
+                    std::vector<std::vector<double>> rounded = values;  // so that both start from the same numbers
+                    for (auto& list : rounded) {
+                      for (double& value : list) value = static_cast<double>(static_cast<float>(value));
+                    }
+                    const std::vector<Var> wide = leaves(shapes, rounded, f64), small = leaves(shapes, rounded, f32);
+                    const Var y = row.apply(wide, variant), z = row.apply(small, variant);
+                    CHECK(near(elements(z.value()), elements(y.value()), 1e-5));
+                    pull_back(y);
+                    pull_back(z);
+                    for (std::size_t k = 0; k < wide.size(); ++k) {
+                      CAPTURE(k);
+                      CHECK(small[k].grad().dtype() == f32);
+                      CHECK(near(elements(small[k].grad()), elements(wide[k].grad()), 1e-4));
+                    }
+                  });
 }
 
 void layouts_do_not_matter(const OpRow& row) {
-  for_each_sample(row, {different, equal, Sizes{3, 2, 17, 2}}, [&](int variant, const auto& shapes, const auto& values) {
-    const std::vector<Var> dense = leaves(shapes, values);
-    const Var y = row.apply(dense, variant);
-    pull_back(y);
-    for (Layout layout : all_layouts) {
-      CAPTURE(name_of(layout));
-      const std::vector<Var> x = leaves(shapes, values, f64, layout);
-      const Var z = row.apply(x, variant);
-      CHECK(near(elements(z.value()), elements(y.value()), 1e-15));
-      pull_back(z);
-      for (std::size_t k = 0; k < x.size(); ++k) {
-        CAPTURE(k);
-        CHECK(x[k].grad().shape() == shapes[k]);
-        CHECK(near(elements(x[k].grad()), elements(dense[k].grad()), 1e-14));
-      }
-    }
-  });
+  for_each_sample(row, {different, equal, Sizes{3, 2, 17, 2}},
+                  [&](int variant, const auto& shapes, const auto& values) {
+                    const std::vector<Var> dense = leaves(shapes, values);
+                    const Var y = row.apply(dense, variant);
+                    pull_back(y);
+                    for (Layout layout : all_layouts) {
+                      CAPTURE(name_of(layout));
+                      const std::vector<Var> x = leaves(shapes, values, f64, layout);
+                      const Var z = row.apply(x, variant);
+                      CHECK(near(elements(z.value()), elements(y.value()), 1e-15));
+                      pull_back(z);
+                      for (std::size_t k = 0; k < x.size(); ++k) {
+                        CAPTURE(k);
+                        CHECK(x[k].grad().shape() == shapes[k]);
+                        CHECK(near(elements(x[k].grad()), elements(dense[k].grad()), 1e-14));
+                      }
+                    }
+                  });
 }
 
 // One way to get a Var of a wanted shape and content as a view of a parameter.
 struct ThroughView {
   const char* name;
   std::function<bool(const Shape&)> fits;
-  std::function<Tensor(const Tensor&)> stored;      // what the parameter holds, given the wanted content
+  std::function<Tensor(const Tensor&)> stored;        // what the parameter holds, given the wanted content
   std::function<Var(const Var&, const Shape&)> look;  // from the parameter to the wanted shape
   std::function<Tensor(const Tensor&, const Shape&)> look_at_gradient;
 };
@@ -278,7 +281,8 @@ void expanded_inputs_get_the_sum(const OpRow& row) {
           copies[k] = parameter(copy(x[k].value()));
           const Var want = row.apply(copies, variant);
           pull_back(want);
-          const std::vector<double> others = k == 0 && x.size() > 1 ? elements(dense[1].grad()) : elements(dense[0].grad());
+          const std::vector<double> others =
+              k == 0 && x.size() > 1 ? elements(dense[1].grad()) : elements(dense[0].grad());
           for (const Var& leaf : dense) leaf.zero_grad();
           const Var y = row.apply(x, variant);
           if (!held) x.clear();
@@ -287,7 +291,8 @@ void expanded_inputs_get_the_sum(const OpRow& row) {
           const Tensor summed = sum(copies[k].grad(), Axis{axis});
           CHECK(p.grad().shape() == small.shape());
           CHECK(near(elements(p.grad()), elements(summed), 1e-13));
-          CHECK(near(k == 0 && dense.size() > 1 ? elements(dense[1].grad()) : elements(dense[0].grad()), others, 1e-14));
+          CHECK(
+              near(k == 0 && dense.size() > 1 ? elements(dense[1].grad()) : elements(dense[0].grad()), others, 1e-14));
         }
       }
     }
@@ -485,15 +490,14 @@ void overwriting_an_input_is_refused_or_harmless(const OpRow& row) {
         std::string text;
         try {
           pull_back(y);
-        } catch (const GraphError& error) {
-          text = error.what();
-        }
+        } catch (const GraphError& error) { text = error.what(); }
         if (!text.empty()) {
           CHECK(opens_with(text, "backward of '"));
           CHECK(contains(text, "was changed in place"));
           if (!row.is_composed) CHECK(contains(text, "'" + row.op + "'"));
         } else {
-          for (std::size_t j = 0; j < x.size(); ++j) CHECK(near(elements(x[j].grad()), elements(clean[j].grad()), 1e-15));
+          for (std::size_t j = 0; j < x.size(); ++j)
+            CHECK(near(elements(x[j].grad()), elements(clean[j].grad()), 1e-15));
         }
       }
     }
@@ -639,9 +643,9 @@ template <std::size_t check, std::size_t... index> void register_rows(std::index
     if (i >= op_table().size() || !applies(checks[check], op_table()[i])) return;
     names.push_back(op_table()[i].name + ": " + checks[check].name);
     doctest::detail::TestSuite suite;
-    doctest::detail::regTest(doctest::detail::TestCase(function, __FILE__, static_cast<unsigned>(1000 * i + check),
-                                                       suite * "op") *
-                             names.back().c_str());
+    doctest::detail::regTest(
+        doctest::detail::TestCase(function, __FILE__, static_cast<unsigned>(1000 * i + check), suite * "op") *
+        names.back().c_str());
   };
   (add(run_one<check, index>, index), ...);
 }

@@ -58,14 +58,17 @@ template <class Apply, class F>
 OpRow pointwise_pair(std::string name, std::string declared, std::string op, Domain domain, Apply apply, F f) {
   return row(
       std::move(name), std::move(declared), std::move(op), 5, domain,
-      [](Sizes s, int rank) { return std::vector<Shape>{of_rank(s, rank), of_rank(s, rank)}; },
+      [](Sizes s, int rank) {
+        return std::vector<Shape>{of_rank(s, rank), of_rank(s, rank)};
+      },
       [apply](const Vars& in, int) { return apply(in[0], in[1]); },
       [f](const auto& in, int) {
         return elementwise(in, [&](std::size_t i) { return f(in[0].data[i], in[1].data[i]); });
       });
 }
 
-// An op along one axis: variants 0 to 2 are the axes of a rank 3 shape, 3 the axis of a vector, 4 and 5 those of a matrix.
+// An op along one axis: variants 0 to 2 are the axes of a rank 3 shape, 3 the axis of a vector, 4 and 5 those of a
+// matrix.
 struct AxisCase {
   Shape shape;
   int axis;
@@ -77,7 +80,8 @@ AxisCase axis_case(Sizes s, int variant) {
 }
 int axis_of(int variant) { return axis_case(ones, variant).axis; }
 template <class Apply, class Reference>
-OpRow axis_row(std::string name, std::string declared, std::string op, Domain domain, Apply apply, Reference reference) {
+OpRow axis_row(std::string name, std::string declared, std::string op, Domain domain, Apply apply,
+               Reference reference) {
   return row(
       std::move(name), std::move(declared), std::move(op), 6, domain,
       [](Sizes s, int v) { return std::vector<Shape>{axis_case(s, v).shape}; },
@@ -96,54 +100,72 @@ constexpr auto softmax_of = [](const auto& values) {
 std::vector<OpRow> make_table() {
   std::vector<OpRow> t;
   // ---- pointwise
-  t.push_back(pointwise_pair("add", "operator+(Var, Var)", "+", Domain::any,
-                             [](const Var& a, const Var& b) { return a + b; }, [](auto a, auto b) { return a + b; }));
-  t.push_back(pointwise_pair("subtract", "operator-(Var, Var)", "-", Domain::any,
-                             [](const Var& a, const Var& b) { return a - b; }, [](auto a, auto b) { return a - b; }));
-  t.push_back(pointwise_pair("multiply", "operator*(Var, Var)", "*", Domain::any,
-                             [](const Var& a, const Var& b) { return a * b; }, [](auto a, auto b) { return a * b; }));
-  t.push_back(pointwise_pair("divide", "operator/(Var, Var)", "/", Domain::positive,
-                             [](const Var& a, const Var& b) { return a / b; }, [](auto a, auto b) { return a / b; }));
-  t.push_back(pointwise_row("negate", "operator-(Var)", "neg", Domain::any, [](const Var& a) { return -a; },
-                            [](auto a) { return -a; }));
-  t.push_back(pointwise_row("add a number", "operator+(Var, double)", "+", Domain::any,
-                            [](const Var& a) { return a + 1.5; }, [](auto a) { return a + 1.5; }));
-  t.push_back(pointwise_row("subtract a number", "operator-(Var, double)", "-", Domain::any,
-                            [](const Var& a) { return a - 1.5; }, [](auto a) { return a - 1.5; }));
-  t.push_back(pointwise_row("multiply by a number", "operator*(Var, double)", "*", Domain::any,
-                            [](const Var& a) { return a * -2.5; }, [](auto a) { return a * -2.5; }));
-  t.push_back(pointwise_row("divide by a number", "operator/(Var, double)", "/", Domain::any,
-                            [](const Var& a) { return a / 4.0; }, [](auto a) { return a / 4.0; }));
-  t.push_back(pointwise_row("add to a number", "operator+(double, Var)", "+", Domain::any,
-                            [](const Var& a) { return 1.5 + a; }, [](auto a) { return 1.5 + a; }));
-  t.push_back(pointwise_row("subtract from a number", "operator-(double, Var)", "-", Domain::any,
-                            [](const Var& a) { return 1.5 - a; }, [](auto a) { return 1.5 - a; }));
-  t.push_back(pointwise_row("number times", "operator*(double, Var)", "*", Domain::any,
-                            [](const Var& a) { return -2.5 * a; }, [](auto a) { return -2.5 * a; }));
-  t.push_back(pointwise_row("divide a number", "operator/(double, Var)", "/", Domain::positive,
-                            [](const Var& a) { return 3.0 / a; }, [](auto a) { return 3.0 / a; }));
-  t.push_back(pointwise_row("exp", "exp(Var)", "exp", Domain::any, [](const Var& a) { return exp(a); },
-                            [](auto a) { return exp(a); }));
-  t.push_back(pointwise_row("log", "log(Var)", "log", Domain::positive, [](const Var& a) { return log(a); },
-                            [](auto a) { return log(a); }));
-  t.push_back(pointwise_row("sqrt", "sqrt(Var)", "sqrt", Domain::positive, [](const Var& a) { return sqrt(a); },
-                            [](auto a) { return sqrt(a); }));
-  t.push_back(pointwise_row("square", "square(Var)", "square", Domain::off_zero, [](const Var& a) { return square(a); },
-                            [](auto a) { return a * a; }));
-  t.push_back(pointwise_row("tanh", "tanh(Var)", "tanh", Domain::any, [](const Var& a) { return tanh(a); },
-                            [](auto a) { return tanh(a); }));
-  t.push_back(pointwise_row("sigmoid", "sigmoid(Var)", "sigmoid", Domain::any, [](const Var& a) { return sigmoid(a); },
-                            [](auto a) { return 1.0 / (1.0 + exp(-a)); }));
-  t.push_back(pointwise_row("relu", "relu(Var)", "relu", Domain::off_zero, [](const Var& a) { return relu(a); },
-                            [](auto a) { return a < decltype(a)(0.0) ? decltype(a)(0.0) : a; }));
-  t.push_back(pointwise_row("abs", "abs(Var)", "abs", Domain::off_zero, [](const Var& a) { return abs(a); },
-                            [](auto a) { return abs(a); }));
-  t.push_back(pointwise_pair("max of two", "max(Var, Var)", "max", Domain::all_apart,
-                             [](const Var& a, const Var& b) { return max(a, b); },
-                             [](auto a, auto b) { return a < b ? b : a; }));
+  t.push_back(pointwise_pair(
+      "add", "operator+(Var, Var)", "+", Domain::any, [](const Var& a, const Var& b) { return a + b; },
+      [](auto a, auto b) { return a + b; }));
+  t.push_back(pointwise_pair(
+      "subtract", "operator-(Var, Var)", "-", Domain::any, [](const Var& a, const Var& b) { return a - b; },
+      [](auto a, auto b) { return a - b; }));
+  t.push_back(pointwise_pair(
+      "multiply", "operator*(Var, Var)", "*", Domain::any, [](const Var& a, const Var& b) { return a * b; },
+      [](auto a, auto b) { return a * b; }));
+  t.push_back(pointwise_pair(
+      "divide", "operator/(Var, Var)", "/", Domain::positive, [](const Var& a, const Var& b) { return a / b; },
+      [](auto a, auto b) { return a / b; }));
+  t.push_back(pointwise_row(
+      "negate", "operator-(Var)", "neg", Domain::any, [](const Var& a) { return -a; }, [](auto a) { return -a; }));
+  t.push_back(pointwise_row(
+      "add a number", "operator+(Var, double)", "+", Domain::any, [](const Var& a) { return a + 1.5; },
+      [](auto a) { return a + 1.5; }));
+  t.push_back(pointwise_row(
+      "subtract a number", "operator-(Var, double)", "-", Domain::any, [](const Var& a) { return a - 1.5; },
+      [](auto a) { return a - 1.5; }));
+  t.push_back(pointwise_row(
+      "multiply by a number", "operator*(Var, double)", "*", Domain::any, [](const Var& a) { return a * -2.5; },
+      [](auto a) { return a * -2.5; }));
+  t.push_back(pointwise_row(
+      "divide by a number", "operator/(Var, double)", "/", Domain::any, [](const Var& a) { return a / 4.0; },
+      [](auto a) { return a / 4.0; }));
+  t.push_back(pointwise_row(
+      "add to a number", "operator+(double, Var)", "+", Domain::any, [](const Var& a) { return 1.5 + a; },
+      [](auto a) { return 1.5 + a; }));
+  t.push_back(pointwise_row(
+      "subtract from a number", "operator-(double, Var)", "-", Domain::any, [](const Var& a) { return 1.5 - a; },
+      [](auto a) { return 1.5 - a; }));
+  t.push_back(pointwise_row(
+      "number times", "operator*(double, Var)", "*", Domain::any, [](const Var& a) { return -2.5 * a; },
+      [](auto a) { return -2.5 * a; }));
+  t.push_back(pointwise_row(
+      "divide a number", "operator/(double, Var)", "/", Domain::positive, [](const Var& a) { return 3.0 / a; },
+      [](auto a) { return 3.0 / a; }));
+  t.push_back(pointwise_row(
+      "exp", "exp(Var)", "exp", Domain::any, [](const Var& a) { return exp(a); }, [](auto a) { return exp(a); }));
+  t.push_back(pointwise_row(
+      "log", "log(Var)", "log", Domain::positive, [](const Var& a) { return log(a); }, [](auto a) { return log(a); }));
+  t.push_back(pointwise_row(
+      "sqrt", "sqrt(Var)", "sqrt", Domain::positive, [](const Var& a) { return sqrt(a); },
+      [](auto a) { return sqrt(a); }));
+  t.push_back(pointwise_row(
+      "square", "square(Var)", "square", Domain::off_zero, [](const Var& a) { return square(a); },
+      [](auto a) { return a * a; }));
+  t.push_back(pointwise_row(
+      "tanh", "tanh(Var)", "tanh", Domain::any, [](const Var& a) { return tanh(a); }, [](auto a) { return tanh(a); }));
+  t.push_back(pointwise_row(
+      "sigmoid", "sigmoid(Var)", "sigmoid", Domain::any, [](const Var& a) { return sigmoid(a); },
+      [](auto a) { return 1.0 / (1.0 + exp(-a)); }));
+  t.push_back(pointwise_row(
+      "relu", "relu(Var)", "relu", Domain::off_zero, [](const Var& a) { return relu(a); },
+      [](auto a) { return a < decltype(a)(0.0) ? decltype(a)(0.0) : a; }));
+  t.push_back(pointwise_row(
+      "abs", "abs(Var)", "abs", Domain::off_zero, [](const Var& a) { return abs(a); }, [](auto a) { return abs(a); }));
+  t.push_back(pointwise_pair(
+      "max of two", "max(Var, Var)", "max", Domain::all_apart, [](const Var& a, const Var& b) { return max(a, b); },
+      [](auto a, auto b) { return a < b ? b : a; }));
   t.push_back(row(
       "where", "where(Mask, Var, Var)", "where", 5, Domain::any,
-      [](Sizes s, int rank) { return std::vector<Shape>{of_rank(s, rank), of_rank(s, rank)}; },
+      [](Sizes s, int rank) {
+        return std::vector<Shape>{of_rank(s, rank), of_rank(s, rank)};
+      },
       [](const Vars& in, int) { return where(pattern_mask(in[0].shape()), in[0], in[1]); },
       [](const auto& in, int) {
         return elementwise(in, [&](std::size_t i) { return pattern(i) ? in[0].data[i] : in[1].data[i]; });
@@ -157,17 +179,20 @@ std::vector<OpRow> make_table() {
       },
       [](const auto& in, int) {
         Generator generator(5, "dropout");
-        return elementwise(in, [&](std::size_t i) {
-          return generator.uniform() >= 0.3 ? in[0].data[i] / 0.7 : in[0].data[i] * 0.0;
-        });
+        return elementwise(
+            in, [&](std::size_t i) { return generator.uniform() >= 0.3 ? in[0].data[i] / 0.7 : in[0].data[i] * 0.0; });
       }));
   // ---- views
   t.push_back(row(
       "reshape", "reshape(Var, Shape)", "reshape", 3, Domain::any,
-      [](Sizes s, int) { return std::vector<Shape>{Shape{s.a, s.b, s.c}}; },
+      [](Sizes s, int) {
+        return std::vector<Shape>{Shape{s.a, s.b, s.c}};
+      },
       [](const Vars& in, int v) {
         const Shape s = in[0].shape();
-        return reshape(in[0], v == 0 ? Shape{s.size()} : v == 1 ? Shape{s[0] * s[1], s[2]} : Shape{s[2], s[0], 1, s[1]});
+        return reshape(in[0], v == 0   ? Shape{s.size()}
+                              : v == 1 ? Shape{s[0] * s[1], s[2]}
+                                       : Shape{s[2], s[0], 1, s[1]});
       },
       [](const auto& in, int v) {
         auto y = in[0];
@@ -177,14 +202,18 @@ std::vector<OpRow> make_table() {
       }));
   t.push_back(row(
       "transpose", "transpose(Var)", "transpose", 1, Domain::any,
-      [](Sizes s, int) { return std::vector<Shape>{Shape{s.a, s.b}}; },
+      [](Sizes s, int) {
+        return std::vector<Shape>{Shape{s.a, s.b}};
+      },
       [](const Vars& in, int) { return transpose(in[0]); },
       [](const auto& in, int) {
         return looked_at(in[0], {in[0].shape[1], in[0].shape[0]}, [](const Lengths& i) { return Lengths{i[1], i[0]}; });
       }));
   t.push_back(row(
       "transpose of two axes", "transpose(Var, Axis, Axis)", "transpose", 3, Domain::any,
-      [](Sizes s, int) { return std::vector<Shape>{Shape{s.a, s.b, s.c, s.d}}; },
+      [](Sizes s, int) {
+        return std::vector<Shape>{Shape{s.a, s.b, s.c, s.d}};
+      },
       [](const Vars& in, int v) { return transpose(in[0], Axis{v}, Axis{3 - v}); },
       [](const auto& in, int v) {
         const auto a = static_cast<std::size_t>(v), b = static_cast<std::size_t>(3 - v);
@@ -220,9 +249,7 @@ std::vector<OpRow> make_table() {
         if (at.shape[at.axis] == 0) at.shape[at.axis] = 1;  // nothing can be selected from nothing
         return std::vector<Shape>{at.shape};
       },
-      [](const Vars& in, int v) {
-        return select(in[0], Axis{axis_of(v)}, in[0].shape()[axis_of(v)] - 1);
-      },
+      [](const Vars& in, int v) { return select(in[0], Axis{axis_of(v)}, in[0].shape()[axis_of(v)] - 1); },
       [](const auto& in, int v) {
         const auto axis = static_cast<std::size_t>(axis_of(v));
         return looked_at(in[0], dropped(in[0].shape, axis), [&](Lengths i) {
@@ -245,7 +272,9 @@ std::vector<OpRow> make_table() {
       }));
   t.push_back(row(
       "expand_new", "expand_new(Var, Axis, int64_t)", "expand_new", 4, Domain::any,
-      [](Sizes s, int) { return std::vector<Shape>{Shape{s.a, s.b, s.c}}; },
+      [](Sizes s, int) {
+        return std::vector<Shape>{Shape{s.a, s.b, s.c}};
+      },
       [](const Vars& in, int v) { return expand_new(in[0], Axis{v}, 4); },
       [](const auto& in, int v) {
         Lengths shape = in[0].shape;
@@ -303,10 +332,11 @@ std::vector<OpRow> make_table() {
           return total_of(values);
         });
       }));
-  t.push_back(axis_row("sum", "sum(Var, Axis)", "sum", Domain::any, [](const Var& x, Axis a) { return sum(x, a); },
-                       [](const auto& x, std::size_t axis) {
-                         return reduced(x, axis, [](const auto& values) { return total_of(values); });
-                       }));
+  t.push_back(axis_row(
+      "sum", "sum(Var, Axis)", "sum", Domain::any, [](const Var& x, Axis a) { return sum(x, a); },
+      [](const auto& x, std::size_t axis) {
+        return reduced(x, axis, [](const auto& values) { return total_of(values); });
+      }));
   t.push_back(row(
       "sum of everything", "sum(Var)", "sum", 5, Domain::any,
       [](Sizes s, int rank) { return std::vector<Shape>{of_rank(s, rank)}; },
@@ -317,12 +347,12 @@ std::vector<OpRow> make_table() {
         y.data = {total_of(in[0].data)};
         return y;
       }));
-  t.push_back(axis_row("mean", "mean(Var, Axis)", "mean", Domain::any, [](const Var& x, Axis a) { return mean(x, a); },
-                       [](const auto& x, std::size_t axis) {
-                         return reduced(x, axis, [](const auto& values) {
-                           return total_of(values) / static_cast<double>(values.size());
-                         });
-                       }));
+  t.push_back(axis_row(
+      "mean", "mean(Var, Axis)", "mean", Domain::any, [](const Var& x, Axis a) { return mean(x, a); },
+      [](const auto& x, std::size_t axis) {
+        return reduced(x, axis,
+                       [](const auto& values) { return total_of(values) / static_cast<double>(values.size()); });
+      }));
   t.push_back(row(
       "mean of everything", "mean(Var)", "mean", 5, Domain::any,
       [](Sizes s, int rank) { return std::vector<Shape>{of_rank(s, rank)}; },
@@ -333,19 +363,23 @@ std::vector<OpRow> make_table() {
         y.data = {total_of(in[0].data) / static_cast<double>(in[0].data.size())};
         return y;
       }));
-  t.push_back(axis_row("max", "max(Var, Axis)", "max", Domain::all_apart, [](const Var& x, Axis a) { return max(x, a); },
-                       [](const auto& x, std::size_t axis) {
-                         return reduced(x, axis, [](const auto& values) { return largest_of(values); });
-                       }));
-  t.push_back(axis_row("logsumexp", "logsumexp(Var, Axis)", "logsumexp", Domain::any,
-                       [](const Var& x, Axis a) { return logsumexp(x, a); },
-                       [](const auto& x, std::size_t axis) {
-                         return reduced(x, axis, [](const auto& values) { return log_sum_exp_of(values); });
-                       }));
+  t.push_back(axis_row(
+      "max", "max(Var, Axis)", "max", Domain::all_apart, [](const Var& x, Axis a) { return max(x, a); },
+      [](const auto& x, std::size_t axis) {
+        return reduced(x, axis, [](const auto& values) { return largest_of(values); });
+      }));
+  t.push_back(axis_row(
+      "logsumexp", "logsumexp(Var, Axis)", "logsumexp", Domain::any,
+      [](const Var& x, Axis a) { return logsumexp(x, a); },
+      [](const auto& x, std::size_t axis) {
+        return reduced(x, axis, [](const auto& values) { return log_sum_exp_of(values); });
+      }));
   // ---- index
   t.push_back(row(
       "gather", "gather(Var, Ids)", "gather", 3, Domain::any,
-      [](Sizes s, int) { return std::vector<Shape>{Shape{s.a, s.b}}; },
+      [](Sizes s, int) {
+        return std::vector<Shape>{Shape{s.a, s.b}};
+      },
       [](const Vars& in, int v) {
         const std::int64_t vocab = std::max<std::int64_t>(1, in[0].shape()[0]);
         const std::int64_t n = in[0].shape()[0] == 0 ? 0 : 7;
@@ -353,14 +387,17 @@ std::vector<OpRow> make_table() {
       },
       [](const auto& in, int v) {
         const std::int64_t n = in[0].shape[0] == 0 ? 0 : 7;
-        const Ids ids = some_ids(v == 0 ? Shape{n} : v == 1 ? Shape{n, 2} : Shape{2, n, 1},
+        const Ids ids = some_ids(v == 0   ? Shape{n}
+                                 : v == 1 ? Shape{n, 2}
+                                          : Shape{2, n, 1},
                                  std::max<std::int64_t>(1, in[0].shape[0]));
         auto y = in[0];
         y.shape = lengths(ids.shape());
         y.shape.push_back(in[0].shape[1]);
         y.data.clear();
         for (std::int64_t i = 0; i < ids.size(); ++i) {
-          for (std::int64_t j = 0; j < in[0].shape[1]; ++j) y.data.push_back(in[0].data[place_of(in[0].shape, {ids[i], j})]);
+          for (std::int64_t j = 0; j < in[0].shape[1]; ++j)
+            y.data.push_back(in[0].data[place_of(in[0].shape, {ids[i], j})]);
         }
         return y;
       }));
@@ -385,7 +422,9 @@ std::vector<OpRow> make_table() {
       }));
   t.push_back(row(
       "stack_along", "stack_along(vector<Var>, Axis)", "stack_along", 4, Domain::any,
-      [](Sizes s, int) { return std::vector<Shape>(3, Shape{s.a, s.b, s.c}); },
+      [](Sizes s, int) {
+        return std::vector<Shape>(3, Shape{s.a, s.b, s.c});
+      },
       [](const Vars& in, int v) { return stack_along(in, Axis{v}); },
       [](const auto& in, int v) {
         auto y = in[0];
@@ -399,20 +438,18 @@ std::vector<OpRow> make_table() {
         return y;
       }));
   // ---- softmax and losses
-  t.push_back(axis_row("softmax", "softmax(Var, Axis)", "softmax", Domain::any,
-                       [](const Var& x, Axis a) { return softmax(x, a); },
-                       [](const auto& x, std::size_t axis) {
-                         return row_by_row(x, axis, [](const auto& values, const Lengths&) { return softmax_of(values); });
-                       }));
+  t.push_back(axis_row(
+      "softmax", "softmax(Var, Axis)", "softmax", Domain::any, [](const Var& x, Axis a) { return softmax(x, a); },
+      [](const auto& x, std::size_t axis) {
+        return row_by_row(x, axis, [](const auto& values, const Lengths&) { return softmax_of(values); });
+      }));
   t.push_back(row(
       "softmax with a mask", "softmax(Var, Axis, Mask, EmptyRow)", "softmax", 4, Domain::any,
       [](Sizes s, int v) {
         const Shape shapes[] = {Shape{s.c}, Shape{s.b, s.c}, Shape{s.a, s.b, s.c}, Shape{s.a, s.b, s.d, s.c}};
         return std::vector<Shape>{shapes[v]};
       },
-      [](const Vars& in, int) {
-        return softmax(in[0], Axis{in[0].rank() - 1}, pattern_mask(in[0].shape(), true));
-      },
+      [](const Vars& in, int) { return softmax(in[0], Axis{in[0].rank() - 1}, pattern_mask(in[0].shape(), true)); },
       [](const auto& in, int) {
         const std::size_t last = in[0].shape.size() - 1;
         return row_by_row(in[0], last, [&](auto values, const Lengths& rest) {
@@ -427,15 +464,16 @@ std::vector<OpRow> make_table() {
           return e;
         });
       }));
-  t.push_back(axis_row("log_softmax", "log_softmax(Var, Axis)", "log_softmax", Domain::any,
-                       [](const Var& x, Axis a) { return log_softmax(x, a); },
-                       [](const auto& x, std::size_t axis) {
-                         return row_by_row(x, axis, [](auto values, const Lengths&) {
-                           const auto lse = log_sum_exp_of(values);
-                           for (auto& value : values) value = value - lse;
-                           return values;
-                         });
-                       }));
+  t.push_back(axis_row(
+      "log_softmax", "log_softmax(Var, Axis)", "log_softmax", Domain::any,
+      [](const Var& x, Axis a) { return log_softmax(x, a); },
+      [](const auto& x, std::size_t axis) {
+        return row_by_row(x, axis, [](auto values, const Lengths&) {
+          const auto lse = log_sum_exp_of(values);
+          for (auto& value : values) value = value - lse;
+          return values;
+        });
+      }));
   const auto entropy = [](const auto& in, bool masked) {
     const std::int64_t vocab = in[0].shape.back();
     const std::int64_t n = count_of(in[0].shape) / std::max<std::int64_t>(1, vocab);
@@ -477,7 +515,9 @@ std::vector<OpRow> make_table() {
       [entropy](const auto& in, int) { return entropy(in, true); }));
   t.push_back(row(
       "mse", "mse(Var, Var)", "mean", 5, Domain::any,
-      [](Sizes s, int rank) { return std::vector<Shape>{of_rank(s, rank), of_rank(s, rank)}; },
+      [](Sizes s, int rank) {
+        return std::vector<Shape>{of_rank(s, rank), of_rank(s, rank)};
+      },
       [](const Vars& in, int) { return mse(in[0], in[1]); },
       [](const auto& in, int) {
         auto y = in[0];

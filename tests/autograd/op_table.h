@@ -20,10 +20,10 @@ inline constexpr Sizes different{2, 3, 5, 4}, equal{3, 3, 3, 3}, ones{1, 1, 1, 1
 
 // Where the inputs are drawn from, away from points where the op is not smooth.
 enum class Domain {
-  any,         // [-2, 2]
-  positive,    // [0.3, 2.5]
-  off_zero,    // |x| in [0.1, 2]
-  all_apart,   // every two numbers differ by 0.02 at least
+  any,        // [-2, 2]
+  positive,   // [0.3, 2.5]
+  off_zero,   // |x| in [0.1, 2]
+  all_apart,  // every two numbers differ by 0.02 at least
 };
 
 struct OpRow {

@@ -1,5 +1,6 @@
-// Reference evaluator: every op once more as plain loops over row-major arrays, for any kind of number. Run on double it
-// gives values, run on Jet (value and derivative along one direction) it gives J v, with no line shared with the engine.
+// Reference evaluator: every op once more as plain loops over row-major arrays, for any kind of number. Run on double
+// it gives values, run on Jet (value and derivative along one direction) it gives J v, with no line shared with the
+// engine.
 #pragma once
 
 #include <cmath>
