@@ -25,8 +25,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 // Stages that are found together because what lies between them is not in the trace.
 struct Group {
   std::vector<Stage> stages;
-  std::vector<std::string> outputs;   // compared with the trace
-  std::vector<std::size_t> fields;    // indices into fields()
+  std::vector<std::string> outputs;  // compared with the trace
+  std::vector<std::size_t> fields;   // indices into fields()
 };
 
 // One option a field, by index; -1: the field has no option here.
@@ -143,15 +143,19 @@ class Search {
     if (trace_.kind == TraceKind::decoder) {
       verdict_.subject = {"decoder with attention", "带注意力的解码器"};
     } else if (trace_.kind == TraceKind::multi_head) {
-      verdict_.subject = {"attention, " + std::to_string(base_.heads.heads) + (base_.heads.heads == 1 ? " head" : " heads"),
-                          "注意力," + std::to_string(base_.heads.heads) + " 个头"};
+      verdict_.subject = {
+          "attention, " + std::to_string(base_.heads.heads) + (base_.heads.heads == 1 ? " head" : " heads"),
+          "注意力," + std::to_string(base_.heads.heads) + " 个头"};
     } else {
       const std::string n = std::to_string(trace_.layers);
-      verdict_.subject = {std::string(cell) + (trace_.layers > 1 ? ", " + n + " layers" : "") + (trace_.directions > 1 ? ", both directions" : ""),
-                          std::string(cell) + (trace_.layers > 1 ? "," + n + " 层" : "") + (trace_.directions > 1 ? ",双向" : "")};
+      verdict_.subject = {
+          std::string(cell) + (trace_.layers > 1 ? ", " + n + " layers" : "") +
+              (trace_.directions > 1 ? ", both directions" : ""),
+          std::string(cell) + (trace_.layers > 1 ? "," + n + " 层" : "") + (trace_.directions > 1 ? ",双向" : "")};
     }
     if (single_)
-      verdict_.notes.push_back({"the numbers are float32: agreement is judged at 1e-5, difference at 1e-3", "数值为 float32:以 1e-5 判一致,以 1e-3 判不同"});
+      verdict_.notes.push_back({"the numbers are float32: agreement is judged at 1e-5, difference at 1e-3",
+                                "数值为 float32:以 1e-5 判一致,以 1e-3 判不同"});
   }
 
   std::vector<Group> groups() const {
@@ -189,13 +193,15 @@ class Search {
     active[Stage::attentional] = there("W_c") && (states || cell);
     active[Stage::readout] = there("W_o") && (states || cell);
     if (!queries) active[Stage::score] = false;
-    const Stage stages[] = {Stage::cell, Stage::score, Stage::weights, Stage::context, Stage::attentional, Stage::readout};
-    const std::map<Stage, std::vector<Stage>> readers = {{Stage::score, {Stage::weights}},
-                                                         {Stage::weights, {Stage::context}},
-                                                         {Stage::context, {Stage::cell, Stage::attentional, Stage::readout}},
-                                                         {Stage::cell, {Stage::score, Stage::attentional, Stage::readout}},
-                                                         {Stage::attentional, {Stage::cell, Stage::readout}},
-                                                         {Stage::readout, {}}};
+    const Stage stages[] = {Stage::cell,    Stage::score,       Stage::weights,
+                            Stage::context, Stage::attentional, Stage::readout};
+    const std::map<Stage, std::vector<Stage>> readers = {
+        {Stage::score, {Stage::weights}},
+        {Stage::weights, {Stage::context}},
+        {Stage::context, {Stage::cell, Stage::attentional, Stage::readout}},
+        {Stage::cell, {Stage::score, Stage::attentional, Stage::readout}},
+        {Stage::attentional, {Stage::cell, Stage::readout}},
+        {Stage::readout, {}}};
     std::map<Stage, Stage> root;
     for (Stage s : stages) root[s] = s;
     const std::function<Stage(Stage)> top = [&](Stage s) { return root[s] == s ? s : top(root[s]); };
@@ -260,8 +266,9 @@ class Search {
     const AttentionConvention& a = m.decoder.attention;
     return a.axis == SoftmaxAxis::batch || a.axis == SoftmaxAxis::queries || a.axis == SoftmaxAxis::keys_and_queries ||
            a.axis == SoftmaxAxis::all || a.keys == MemoryRead::next_example || a.keys == MemoryRead::reshaped ||
-           a.values == MemoryRead::next_example || a.values == MemoryRead::reshaped || a.mask_read == MaskRead::next_example ||
-           m.run.over_the_batch || m.both.merge == Merge::reshaped || m.heads.mask == HeadMask::tiled;
+           a.values == MemoryRead::next_example || a.values == MemoryRead::reshaped ||
+           a.mask_read == MaskRead::next_example || m.run.over_the_batch || m.both.merge == Merge::reshaped ||
+           m.heads.mask == HeadMask::tiled;
   }
 
   // A large decoder is searched on a few rows and steps; what agrees there is checked on all of it.
@@ -388,7 +395,9 @@ class Search {
       std::vector<Scored> level2;
       // The most plausible combinations first: what the claim keeps, then what already comes close.
       std::vector<Scored> order = level0;
-      std::stable_sort(order.begin(), order.end(), [&](const Scored& a, const Scored& b) { return trouble(group, a.hypothesis) < trouble(group, b.hypothesis); });
+      std::stable_sort(order.begin(), order.end(), [&](const Scored& a, const Scored& b) {
+        return trouble(group, a.hypothesis) < trouble(group, b.hypothesis);
+      });
       for (const Scored& base : order)
         for (std::size_t p = 0; p < list.size(); ++p)
           for (std::size_t q = 0; q < p; ++q) {
@@ -421,7 +430,8 @@ class Search {
     return std::clamp<std::size_t>(static_cast<std::size_t>(4e7 / work), 2000, options_.most);
   }
 
-  // The hypotheses that agree on the whole trace, with those that come too close to be told from them; empty if none agrees.
+  // The hypotheses that agree on the whole trace, with those that come too close to be told from them; empty if none
+  // agrees.
   std::vector<Scored> matching(const Group& group, const std::vector<Scored>& scored) {
     double best = infinite;
     for (const Scored& s : scored) best = std::min(best, s.residual);
@@ -510,7 +520,8 @@ class Search {
       f.code = o.code;
       f.error = error;
       f.kind = o.kind;
-      if (std::strcmp(o.code, "BIAS_IGNORED") == 0 && std::holds_alternative<LstmConvention>(base_.decoder.cell)) f.kind = Kind::lstm;
+      if (std::strcmp(o.code, "BIAS_IGNORED") == 0 && std::holds_alternative<LstmConvention>(base_.decoder.cell))
+        f.kind = Kind::lstm;
       f.where = where;
       f.sentence = sentence_of(o, i, error);
       f.used = o.used;
@@ -521,14 +532,11 @@ class Search {
     }
     if (rivals.size() > 1 && !rivals.begin()->empty()) name_rivals(errors, rivals, open);
     verdict_.findings.insert(verdict_.findings.end(), errors.begin(), errors.end());
-    for (const auto& [i, options] : open)
-      verdict_.open.push_back({all_[i].name, all_[i].what, all_[i].tell});
+    for (const auto& [i, options] : open) verdict_.open.push_back({all_[i].name, all_[i].what, all_[i].tell});
   }
 
   // Which way z works is said among the conventions; it is news only where a claim prefers the other way.
-  bool noteworthy(std::size_t i) const {
-    return std::string(all_[i].name) != "update";
-  }
+  bool noteworthy(std::size_t i) const { return std::string(all_[i].name) != "update"; }
 
   Words sentence_of(const Option& o, std::size_t i, bool error) const {
     Words w = o.sentence;
@@ -596,17 +604,22 @@ class Search {
     f.where = where_of(group);
     const auto [kind, seen] = kind_from_invariants(group);
     f.kind = kind;
-    f.sentence = {"no known convention or mistake gives these numbers" + seen.en, "没有已知的约定或错误能得到这些数值" + seen.zh};
-    f.fix = {"compare " + f.where.en + " with the formula of the paper, term by term", "逐项对照论文公式检查" + f.where.zh};
+    f.sentence = {"no known convention or mistake gives these numbers" + seen.en,
+                  "没有已知的约定或错误能得到这些数值" + seen.zh};
+    f.fix = {"compare " + f.where.en + " with the formula of the paper, term by term",
+             "逐项对照论文公式检查" + f.where.zh};
     f.test = "CHECK(check_reference(decoder, inputs, claimed).passed);";
     verdict_.findings.push_back(f);
   }
 
   std::pair<Kind, Words> kind_from_invariants(const Group& group) const {
-    const auto in = [&](Stage s) { return std::find(group.stages.begin(), group.stages.end(), s) != group.stages.end(); };
+    const auto in = [&](Stage s) {
+      return std::find(group.stages.begin(), group.stages.end(), s) != group.stages.end();
+    };
     for (const std::string& name : group.outputs)
       for (double x : get(given_, name).data)
-        if (!std::isfinite(x)) return {Kind::numerics, {"; " + name + " holds NaN or infinities", ";" + name + " 含有 NaN 或无穷"}};
+        if (!std::isfinite(x))
+          return {Kind::numerics, {"; " + name + " holds NaN or infinities", ";" + name + " 含有 NaN 或无穷"}};
     if ((in(Stage::weights) || in(Stage::heads)) && there("alpha") && get(given_, "alpha").shape.size() == 3) {
       if (const auto seen = seen_in_weights()) return *seen;
     }
@@ -649,10 +662,13 @@ class Search {
         by_steps = by_steps && (std::fabs(sum - 1) < eps || sum == 0);
       }
     if (!by_keys && ones && n > 1) return {{Kind::axis, {"; every weight is 1", ";每个权重都是 1"}}};
-    if (!by_keys && by_batch && B > 1) return {{Kind::axis, {"; the weights sum to 1 over the batch", ";权重沿批维求和为 1"}}};
-    if (!by_keys && by_steps && T > 1) return {{Kind::axis, {"; the weights sum to 1 over the decoder steps", ";权重沿解码步求和为 1"}}};
+    if (!by_keys && by_batch && B > 1)
+      return {{Kind::axis, {"; the weights sum to 1 over the batch", ";权重沿批维求和为 1"}}};
+    if (!by_keys && by_steps && T > 1)
+      return {{Kind::axis, {"; the weights sum to 1 over the decoder steps", ";权重沿解码步求和为 1"}}};
     if (padded > eps) return {{Kind::mask, {"; padding gets weight", ";填充得到了权重"}}};
-    if (!by_keys) return {{Kind::convention, {"; the weights do not sum to 1 along any axis", ";权重沿任何轴求和都不为 1"}}};
+    if (!by_keys)
+      return {{Kind::convention, {"; the weights do not sum to 1 along any axis", ";权重沿任何轴求和都不为 1"}}};
     return std::nullopt;
   }
 
@@ -660,7 +676,11 @@ class Search {
   void look_at_weights() {
     const bool queries = there("s") || there("query");
     if (!there("s") && !queries)
-      verdict_.open.push_back({"query", fields_named("query").what, {"the decoder's states s (B, T_dec + 1, d_s): the query time cannot be told without states of two steps", "解码器状态 s (B, T_dec + 1, d_s):没有两步的状态就无法判断查询的时间"}});
+      verdict_.open.push_back(
+          {"query",
+           fields_named("query").what,
+           {"the decoder's states s (B, T_dec + 1, d_s): the query time cannot be told without states of two steps",
+            "解码器状态 s (B, T_dec + 1, d_s):没有两步的状态就无法判断查询的时间"}});
     if (!there("mask") || !has_padding()) {
       const Field& mask = fields_named("mask");
       verdict_.open.push_back({"mask", mask.what, mask.tell});
@@ -689,7 +709,9 @@ class Search {
     }
     if (f.code == "UNKNOWN") named_unknown_ = true;
     if (f.code.rfind("SOFTMAX_AXIS", 0) == 0) {
-      const char* id = f.code == "SOFTMAX_AXIS_SINGLETON" ? "singleton" : f.code == "SOFTMAX_AXIS_BATCH" ? "batch" : "queries";
+      const char* id = f.code == "SOFTMAX_AXIS_SINGLETON" ? "singleton"
+                       : f.code == "SOFTMAX_AXIS_BATCH"   ? "batch"
+                                                          : "queries";
       const Option* o = find_option("axis", id);
       f.used = o->used, f.paper = o->paper, f.fix = o->fix, f.test = o->test;
     }
@@ -710,8 +732,10 @@ class Search {
   void conclude() {
     // A query after the step leaves the cell nothing but the context before: one mistake, not two.
     if (verdict_.find("ATTN_QUERY_POST_STEP") && verdict_.find("ATTN_QUERY_POST_STEP")->error)
-      std::erase_if(verdict_.findings, [](const Finding& f) { return f.code == "CELL_CONTEXT_LATE" || f.code == "INPUT_FEED_CONTEXT"; });
-    std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(), [](const Finding& a, const Finding& b) { return a.error > b.error; });
+      std::erase_if(verdict_.findings,
+                    [](const Finding& f) { return f.code == "CELL_CONTEXT_LATE" || f.code == "INPUT_FEED_CONTEXT"; });
+    std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.error > b.error; });
     for (std::size_t i = 0; i < follows_en_.size(); ++i) {
       verdict_.follows.en += (i ? "; " : "") + follows_en_[i];
       verdict_.follows.zh += (i ? ";" : "") + follows_zh_[i];
@@ -730,13 +754,25 @@ class Search {
   // Without a claim, a decoder that no paper describes is called what it is.
   void name_hybrid() {
     const bool prev = chose("query=s_prev"), now = chose("query=s_t");
-    const bool additive = chose("score=additive"), luong = chose("score=dot") || chose("score=general") || chose("score=concat") || chose("score=location");
+    const bool additive = chose("score=additive"),
+               luong = chose("score=dot") || chose("score=general") || chose("score=concat") || chose("score=location");
     const bool early = chose("input=c_t");
-    if (prev && additive && early) verdict_.notes.push_back({"this is the decoder of Bahdanau et al. 2014", "这是 Bahdanau 2014 的解码器"});
-    else if (now && luong && !early) verdict_.notes.push_back({"this is the decoder of Luong et al. 2015", "这是 Luong 2015 的解码器"});
+    if (prev && additive && early)
+      verdict_.notes.push_back({"this is the decoder of Bahdanau et al. 2014", "这是 Bahdanau 2014 的解码器"});
+    else if (now && luong && !early)
+      verdict_.notes.push_back({"this is the decoder of Luong et al. 2015", "这是 Luong 2015 的解码器"});
     else if (prev || now)
-      verdict_.notes.push_back({std::string("a hybrid: ") + (luong ? "Luong's" : additive ? "Bahdanau's" : "another") + " score queried with " + (prev ? "s_{t-1}, as Bahdanau does" : "s_t, as Luong does"),
-                                std::string("混合:") + (luong ? "Luong 的" : additive ? "Bahdanau 的" : "其他") + "得分,查询却是 " + (prev ? "s_{t-1}(Bahdanau 的做法)" : "s_t(Luong 的做法)")});
+      verdict_.notes.push_back({std::string("a hybrid: ") +
+                                    (luong      ? "Luong's"
+                                     : additive ? "Bahdanau's"
+                                                : "another") +
+                                    " score queried with " +
+                                    (prev ? "s_{t-1}, as Bahdanau does" : "s_t, as Luong does"),
+                                std::string("混合:") +
+                                    (luong      ? "Luong 的"
+                                     : additive ? "Bahdanau 的"
+                                                : "其他") +
+                                    "得分,查询却是 " + (prev ? "s_{t-1}(Bahdanau 的做法)" : "s_t(Luong 的做法)")});
   }
 
   // ---- gradients
@@ -751,9 +787,7 @@ class Search {
     Arrays out;
     try {
       out = whole_forward(trace_.kind, model, inputs);
-    } catch (const std::invalid_argument&) {
-      return;
-    }
+    } catch (const std::invalid_argument&) { return; }
     Arrays seeds;
     for (const auto& [name, g] : trace_.gradients)
       if (const Array* o = reference::find(out, name); o && o->shape == g.shape) seeds[name] = g;
@@ -770,15 +804,19 @@ class Search {
       if (seeds.count(name) || !at) continue;
       if (at->shape != analytic.shape) {
         gradient_finding(name, "UNBROADCAST_MISSING", Kind::broadcast,
-                         {"the gradient of " + name + " has shape " + reference::to_string(analytic.shape) + ", " + name + " has " + reference::to_string(at->shape),
-                          name + " 的梯度形状为 " + reference::to_string(analytic.shape) + ",而 " + name + " 为 " + reference::to_string(at->shape)},
+                         {"the gradient of " + name + " has shape " + reference::to_string(analytic.shape) + ", " +
+                              name + " has " + reference::to_string(at->shape),
+                          name + " 的梯度形状为 " + reference::to_string(analytic.shape) + ",而 " + name + " 为 " +
+                              reference::to_string(at->shape)},
                          {"sum the gradient over the axes that were broadcast", "沿被广播的轴对梯度求和"});
         continue;
       }
       if (judge_gradient(name, analytic, inputs, loss)) ++right;
     }
     if (right && verdict_.code().empty())
-      verdict_.notes.push_back({std::to_string(right) + " gradients agree with central differences of the convention named", std::to_string(right) + " 个梯度与所判约定的中心差分一致"});
+      verdict_.notes.push_back(
+          {std::to_string(right) + " gradients agree with central differences of the convention named",
+           std::to_string(right) + " 个梯度与所判约定的中心差分一致"});
   }
 
   bool judge_gradient(const std::string& name, const Array& analytic, Arrays& inputs, const ScalarFunction& loss) {
@@ -799,7 +837,8 @@ class Search {
       d.push_back((above - below) / (2 * h));
     }
     double most = 0, size = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(a[i] - d[i])), size = std::max(size, std::fabs(d[i]));
+    for (std::size_t i = 0; i < a.size(); ++i)
+      most = std::max(most, std::fabs(a[i] - d[i])), size = std::max(size, std::fabs(d[i]));
     size = std::max(size, scale);
     const double bound = single_ ? 2e-3 : 1e-6;
     if (most <= bound * std::max(size, single_ ? 1e-3 : 1e-5)) return true;
@@ -814,21 +853,35 @@ class Search {
     bool finite = true;
     for (double x : analytic.data) finite = finite && std::isfinite(x);
     if (!finite) {
-      gradient_finding(name, "GRAD_NOT_FINITE", Kind::numerics, {"the gradient of " + name + " holds NaN or infinities", name + " 的梯度含有 NaN 或无穷"}, fix);
+      gradient_finding(name, "GRAD_NOT_FINITE", Kind::numerics,
+                       {"the gradient of " + name + " holds NaN or infinities", name + " 的梯度含有 NaN 或无穷"}, fix);
     } else if (aa == 0 && dd > 0) {
-      gradient_finding(name, "GRAPH_DROPPED", Kind::graph, {"the forward is right, but the gradient of " + name + " is 0 where it should not be: the graph was cut", "前向正确,但 " + name + " 的梯度本不该为 0:计算图被切断了"},
-                       {"do not take plain values out of the graph on the way from " + name, "不要在 " + name + " 的路径上取出脱离计算图的值"});
+      gradient_finding(
+          name, "GRAPH_DROPPED", Kind::graph,
+          {"the forward is right, but the gradient of " + name + " is 0 where it should not be: the graph was cut",
+           "前向正确,但 " + name + " 的梯度本不该为 0:计算图被切断了"},
+          {"do not take plain values out of the graph on the way from " + name,
+           "不要在 " + name + " 的路径上取出脱离计算图的值"});
     } else {
       const double k = dd > 0 ? ad / dd : 0;
       double off = 0, size = 0;
-      for (std::size_t i = 0; i < a.size(); ++i) off = std::max(off, std::fabs(a[i] - k * d[i])), size = std::max(size, std::fabs(a[i]));
+      for (std::size_t i = 0; i < a.size(); ++i)
+        off = std::max(off, std::fabs(a[i] - k * d[i])), size = std::max(size, std::fabs(a[i]));
       if (dd > 0 && off <= 10 * bound * size && std::fabs(k + 1) < 1e-3)
-        gradient_finding(name, "GRAD_SIGN", Kind::graph, {"the gradient of " + name + " has the wrong sign", name + " 的梯度符号相反"}, {"remove the minus sign from its backward", "去掉反向里的负号"});
+        gradient_finding(name, "GRAD_SIGN", Kind::graph,
+                         {"the gradient of " + name + " has the wrong sign", name + " 的梯度符号相反"},
+                         {"remove the minus sign from its backward", "去掉反向里的负号"});
       else if (dd > 0 && off <= 10 * bound * size)
-        gradient_finding(name, "GRAD_SCALED", Kind::graph, {"the gradient of " + name + " is " + number(k) + " times what it should be", name + " 的梯度是应有值的 " + number(k) + " 倍"},
-                         {"look for a mean that should be a sum, or a use counted twice", "检查是否把 sum 写成 mean,或某次使用被重复计数"});
+        gradient_finding(name, "GRAD_SCALED", Kind::graph,
+                         {"the gradient of " + name + " is " + number(k) + " times what it should be",
+                          name + " 的梯度是应有值的 " + number(k) + " 倍"},
+                         {"look for a mean that should be a sum, or a use counted twice",
+                          "检查是否把 sum 写成 mean,或某次使用被重复计数"});
       else
-        gradient_finding(name, "GRAD_WRONG", Kind::graph, {"the forward is right, but the gradient of " + name + " is not: the backward pass is wrong", "前向正确,但 " + name + " 的梯度不对:反向传播有误"}, fix);
+        gradient_finding(name, "GRAD_WRONG", Kind::graph,
+                         {"the forward is right, but the gradient of " + name + " is not: the backward pass is wrong",
+                          "前向正确,但 " + name + " 的梯度不对:反向传播有误"},
+                         fix);
     }
   }
 
@@ -875,9 +928,7 @@ Answer diagnose_file(const std::string& path, const std::string& claim, Lang lan
     options.claim = claim;
     const Verdict verdict = diagnose(read_trace(path), options);
     return {json ? verdict.json() : verdict.text(lang), verdict.exit_status()};
-  } catch (const std::invalid_argument& error) {
-    return {std::string(error.what()) + "\n", 3};
-  }
+  } catch (const std::invalid_argument& error) { return {std::string(error.what()) + "\n", 3}; }
 }
 
 }  // namespace gradus::diagnosis

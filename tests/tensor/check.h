@@ -32,9 +32,7 @@ class Numbers {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  double between(double low, double high) {
-    return low + (high - low) * (static_cast<double>(bits() >> 11) * 0x1p-53);
-  }
+  double between(double low, double high) { return low + (high - low) * (static_cast<double>(bits() >> 11) * 0x1p-53); }
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(n)); }
   std::vector<double> many(std::int64_t count, double low, double high) {
     std::vector<double> values(static_cast<std::size_t>(count));

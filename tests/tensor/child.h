@@ -27,8 +27,7 @@ inline int in_child(const std::function<bool()>& work, unsigned seconds = 20) {
     bool good = false;
     try {
       good = work();
-    } catch (...) {
-    }
+    } catch (...) {}
     _exit(good ? 0 : 1);
   }
   int status = 0;

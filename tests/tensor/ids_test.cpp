@@ -32,8 +32,9 @@ TEST_CASE("a copy of a grid is its own") {
   CHECK(a != Ids(Shape{1, 2}, 1));
 }
 TEST_CASE("a wrong count is refused with both numbers") {
-  CHECK(message_of<ShapeError>([] { Ids(Shape{2, 3}, std::vector<std::int32_t>{1, 2}); }) ==
-        "shape (2, 3) needs 6 values, found 2");
+  CHECK(message_of<ShapeError>([] {
+          Ids(Shape{2, 3}, std::vector<std::int32_t>{1, 2});
+        }) == "shape (2, 3) needs 6 values, found 2");
 }
 TEST_CASE("a place outside is refused with place and shape") {
   const Ids ids(Shape{2, 3});
@@ -53,8 +54,9 @@ TEST_CASE("mask_from_lengths takes empty batches and empty rows") {
   CHECK(mask_from_lengths({0, 0}, 0).shape() == Shape{2, 0});
 }
 TEST_CASE("mask_from_lengths refuses a length outside and names the row") {
-  CHECK(message_of<ValueError>([] { mask_from_lengths({1, 4}, 3); }) ==
-        "mask_from_lengths: length 4 of row 1 is not between 0 and 3");
+  CHECK(message_of<ValueError>([] {
+          mask_from_lengths({1, 4}, 3);
+        }) == "mask_from_lengths: length 4 of row 1 is not between 0 and 3");
   CHECK_THROWS_AS(mask_from_lengths({-1}, 3), ValueError);
 }
 TEST_CASE("column picks one time step of ids and of masks") {

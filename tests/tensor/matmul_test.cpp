@@ -61,16 +61,20 @@ TEST_CASE("every small size in every pair of layouts") {
 }
 
 TEST_CASE("every number of rows from 1 to 35") {
-  for (std::int64_t m = 1; m <= 35; ++m) check_product(m, 6, 17, m % 2 ? f32 : f64, Layout::contiguous, Layout::contiguous);
+  for (std::int64_t m = 1; m <= 35; ++m)
+    check_product(m, 6, 17, m % 2 ? f32 : f64, Layout::contiguous, Layout::contiguous);
 }
 TEST_CASE("every number of columns from 1 to 70") {
-  for (std::int64_t n = 1; n <= 70; ++n) check_product(5, 6, n, n % 2 ? f32 : f64, Layout::contiguous, Layout::contiguous);
+  for (std::int64_t n = 1; n <= 70; ++n)
+    check_product(5, 6, n, n % 2 ? f32 : f64, Layout::contiguous, Layout::contiguous);
 }
 TEST_CASE("every inner length from 1 to 40") {
-  for (std::int64_t k = 1; k <= 40; ++k) check_product(4, k, 18, k % 2 ? f32 : f64, Layout::transposed, Layout::transposed);
+  for (std::int64_t k = 1; k <= 40; ++k)
+    check_product(4, k, 18, k % 2 ? f32 : f64, Layout::transposed, Layout::transposed);
 }
 TEST_CASE("odd sizes around the tile edges in every pair of layouts") {
-  for (auto [m, k, n] : {std::array<std::int64_t, 3>{11, 13, 31}, {12, 7, 33}, {23, 1, 16}, {33, 19, 65}, {1, 64, 50}}) {
+  for (auto [m, k, n] :
+       {std::array<std::int64_t, 3>{11, 13, 31}, {12, 7, 33}, {23, 1, 16}, {33, 19, 65}, {1, 64, 50}}) {
     for (Layout left : matrix_layouts) {
       for (Layout right : matrix_layouts) {
         check_product(m, k, n, f32, left, right);
@@ -193,29 +197,38 @@ TEST_CASE("matmul_into adds into a target of any layout") {
 TEST_CASE("a 1 x 1 target with any strides") {
   for (Layout layout : {Layout::contiguous, Layout::stepped, Layout::transposed}) {
     CAPTURE(name_of(layout));
-    CHECK(in_child([&] {
-            Tensor c = narrow(narrow(laid_out(layout, Shape{4, 4}, std::vector<double>(16, 2.0), f64), Axis{0}, 1, 1),
-                              Axis{1}, 1, 1);
-            const Tensor step = narrow(narrow(zeros(Shape{4, 4}, f64), Axis{0}, 0, 1, 2), Axis{1}, 0, 1, 2);
-            Tensor both = step;
-            matmul_into(c, tensor(Shape{1, 2}, {1, 2}, f64), tensor(Shape{2, 1}, {3, 4}, f64), true);
-            matmul_into(both, tensor(Shape{1, 2}, {1, 2}, f64), tensor(Shape{2, 1}, {3, 4}, f64), true);
-            return c.item() == 13 && both.item() == 11;
-          }, 3) == 0);
+    CHECK(in_child(
+              [&] {
+                Tensor c =
+                    narrow(narrow(laid_out(layout, Shape{4, 4}, std::vector<double>(16, 2.0), f64), Axis{0}, 1, 1),
+                           Axis{1}, 1, 1);
+                const Tensor step = narrow(narrow(zeros(Shape{4, 4}, f64), Axis{0}, 0, 1, 2), Axis{1}, 0, 1, 2);
+                Tensor both = step;
+                matmul_into(c, tensor(Shape{1, 2}, {1, 2}, f64), tensor(Shape{2, 1}, {3, 4}, f64), true);
+                matmul_into(both, tensor(Shape{1, 2}, {1, 2}, f64), tensor(Shape{2, 1}, {3, 4}, f64), true);
+                return c.item() == 13 && both.item() == 11;
+              },
+              3) == 0);
   }
 }
 TEST_CASE("matmul_into refuses a stretched target and wrong shapes or dtypes") {
   Tensor row = expand_new(zeros(Shape{3}), Axis{0}, 2);
-  CHECK(opens_with(message_of<ShapeError>([&] { matmul_into(row, zeros(Shape{2, 2}), zeros(Shape{2, 3}), true); }),
+  CHECK(opens_with(message_of<ShapeError>([&] {
+                     matmul_into(row, zeros(Shape{2, 2}), zeros(Shape{2, 3}), true);
+                   }),
                    "matmul_into: the target is stretched"));
   Tensor c = zeros(Shape{2, 3});
-  CHECK(opens_with(message_of<ShapeError>([&] { matmul_into(c, zeros(Shape{2, 2}), zeros(Shape{2, 2}), true); }),
+  CHECK(opens_with(message_of<ShapeError>([&] {
+                     matmul_into(c, zeros(Shape{2, 2}), zeros(Shape{2, 2}), true);
+                   }),
                    "matmul_into: shapes (2, 3) and (2, 2)"));
   CHECK_THROWS_AS(matmul_into(c, zeros(Shape{2, 2}, f64), zeros(Shape{2, 3}, f64), true), DTypeError);
 }
 
 TEST_CASE("inner sizes that differ are named with both shapes") {
-  CHECK(opens_with(message_of<ShapeError>([] { matmul(zeros(Shape{2, 3}), zeros(Shape{4, 5})); }),
+  CHECK(opens_with(message_of<ShapeError>([] {
+                     matmul(zeros(Shape{2, 3}), zeros(Shape{4, 5}));
+                   }),
                    "matmul: (2, 3) x (4, 5): inner sizes 3 and 4 differ"));
 }
 TEST_CASE("a transposed second operand is suspected in the text") {
@@ -223,7 +236,8 @@ TEST_CASE("a transposed second operand is suspected in the text") {
   CHECK_FALSE(contains(message_of<ShapeError>([] { matmul(zeros(Shape{2, 3}), zeros(Shape{4, 5})); }), "transposed"));
 }
 TEST_CASE("vectors are refused with a pointer to dot") {
-  for (auto [a, b] : {std::pair{Shape{3}, Shape{3, 2}}, std::pair{Shape{2, 3}, Shape{3}}, std::pair{Shape{}, Shape{}}}) {
+  for (auto [a, b] :
+       {std::pair{Shape{3}, Shape{3, 2}}, std::pair{Shape{2, 3}, Shape{3}}, std::pair{Shape{}, Shape{}}}) {
     const std::string text = message_of<ShapeError>([&, a = a, b = b] { matmul(zeros(a), zeros(b)); });
     CHECK(opens_with(text, "matmul: " + to_string(a) + " x " + to_string(b)));
     CHECK(contains(text, "use dot(x, v, Axis{...})"));
@@ -239,11 +253,15 @@ TEST_CASE("different batch sizes are refused, naming the axis; 1 is not stretche
   const std::string text = message_of<ShapeError>([] { matmul(zeros(Shape{2, 3, 4}), zeros(Shape{5, 4, 3})); });
   CHECK(contains(text, "batch axis 0 has 2 and 5 entries"));
   CHECK_THROWS_AS(matmul(zeros(Shape{2, 3, 4}), zeros(Shape{1, 4, 3})), ShapeError);
-  CHECK(contains(message_of<ShapeError>([] { matmul(zeros(Shape{2, 3, 1, 1}), zeros(Shape{2, 4, 1, 1})); }),
+  CHECK(contains(message_of<ShapeError>([] {
+                   matmul(zeros(Shape{2, 3, 1, 1}), zeros(Shape{2, 4, 1, 1}));
+                 }),
                  "batch axis 1"));
 }
 TEST_CASE("f32 times f64 is refused") {
-  CHECK(opens_with(message_of<DTypeError>([] { matmul(zeros(Shape{2, 2}), zeros(Shape{2, 2}, f64)); }),
+  CHECK(opens_with(message_of<DTypeError>([] {
+                     matmul(zeros(Shape{2, 2}), zeros(Shape{2, 2}, f64));
+                   }),
                    "matmul: f32 meets f64"));
 }
 
@@ -264,12 +282,14 @@ TEST_CASE("an infinity is not multiplied away by padding") {
   }
 }
 TEST_CASE("a product repeats bit for bit") {
-  const Tensor a = tensor(Shape{13, 37}, Numbers(1).many(481, -1, 1)), b = tensor(Shape{37, 21}, Numbers(2).many(777, -1, 1));
+  const Tensor a = tensor(Shape{13, 37}, Numbers(1).many(481, -1, 1)),
+               b = tensor(Shape{37, 21}, Numbers(2).many(777, -1, 1));
   const std::vector<double> first = elements(matmul(a, b));
   for (int i = 0; i < 3; ++i) CHECK(same(elements(matmul(a, b)), first));
 }
 TEST_CASE("an entry of a batch equals the product done alone, bit for bit") {
-  const Tensor a = tensor(Shape{3, 5, 9}, Numbers(1).many(135, -1, 1)), b = tensor(Shape{3, 9, 19}, Numbers(2).many(513, -1, 1));
+  const Tensor a = tensor(Shape{3, 5, 9}, Numbers(1).many(135, -1, 1)),
+               b = tensor(Shape{3, 9, 19}, Numbers(2).many(513, -1, 1));
   const Tensor c = matmul(a, b);
   for (std::int64_t i = 0; i < 3; ++i) {
     CHECK(same(elements(select(c, Axis{0}, i)), elements(matmul(select(a, Axis{0}, i), select(b, Axis{0}, i)))));

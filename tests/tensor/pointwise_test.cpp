@@ -6,9 +6,9 @@
 namespace gradus::testing {
 namespace {
 
-const Shape shapes[] = {{},     {1},       {7},        {8},          {16},            {17},        {33},
-                        {0},    {2, 3},    {5, 16},    {16, 5},      {3, 0},          {2, 3, 4},   {4, 1, 9},
-                        {1, 1}, {3, 2, 17}, {2, 3, 4, 5}, {2, 2, 3, 2, 2}};
+const Shape shapes[] = {{},        {1},       {7},    {8},        {16},         {17},
+                        {33},      {0},       {2, 3}, {5, 16},    {16, 5},      {3, 0},
+                        {2, 3, 4}, {4, 1, 9}, {1, 1}, {3, 2, 17}, {2, 3, 4, 5}, {2, 2, 3, 2, 2}};
 
 // Checks one formula on two operands, each in every layout, in both dtypes, against the same formula on doubles.
 template <class F, class G> void check_binary(F formula, G plain, double low, double high) {
@@ -111,8 +111,8 @@ TEST_CASE("division over all pairs of layouts") {
   check_binary([](auto a, auto b) { return a / b; }, [](double a, double b) { return a / b; }, 0.5, 3);
 }
 TEST_CASE("max and min over all pairs of layouts") {
-  check_binary([](auto a, auto b) { return max(a, b) - min(a, b); }, [](double a, double b) { return std::fabs(a - b); },
-               -3, 3);
+  check_binary([](auto a, auto b) { return max(a, b) - min(a, b); },
+               [](double a, double b) { return std::fabs(a - b); }, -3, 3);
 }
 TEST_CASE("a fused formula over all pairs of layouts") {
   check_binary([](auto a, auto b) { return sigmoid(a) * tanh(b) + (1 - sigmoid(a)) * sqrt(abs(b)); },
@@ -129,17 +129,21 @@ TEST_CASE("plain numbers stand on either side") {
 
 TEST_CASE("comparisons choose lane by lane") {
   check_binary([](auto a, auto b) { return select(a > b, a * 2, select(a < 0, b - 1, b)); },
-               [](double a, double b) { return a > b ? 2 * a : a < 0 ? b - 1 : b; }, -3, 3);
+               [](double a, double b) { return a > b   ? 2 * a
+                                               : a < 0 ? b - 1
+                                                       : b; }, -3, 3);
 }
 
 TEST_CASE("seven operands, some of them stretched") {
   const Shape shape{3, 19};
   std::vector<Tensor> x;
   for (int k = 0; k < 7; ++k) {
-    x.push_back(k % 3 == 0 ? expand_new(tensor(Shape{19}, Numbers(static_cast<std::uint64_t>(k)).many(19, -1, 1), f64), Axis{0}, 3)
-                : k % 3 == 1
-                    ? expand_new(tensor(Shape{3}, Numbers(static_cast<std::uint64_t>(k)).many(3, -1, 1), f64), Axis{1}, 19)
-                    : laid_out(Layout::transposed, shape, Numbers(static_cast<std::uint64_t>(k)).many(57, -1, 1), f64));
+    x.push_back(
+        k % 3 == 0
+            ? expand_new(tensor(Shape{19}, Numbers(static_cast<std::uint64_t>(k)).many(19, -1, 1), f64), Axis{0}, 3)
+        : k % 3 == 1
+            ? expand_new(tensor(Shape{3}, Numbers(static_cast<std::uint64_t>(k)).many(3, -1, 1), f64), Axis{1}, 19)
+            : laid_out(Layout::transposed, shape, Numbers(static_cast<std::uint64_t>(k)).many(57, -1, 1), f64));
   }
   const Tensor y = pointwise(
       "seven", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g) { return a * b + c * d - e * f + g; }, x[0],
@@ -147,7 +151,8 @@ TEST_CASE("seven operands, some of them stretched") {
   std::vector<std::vector<double>> v;
   for (const Tensor& t : x) v.push_back(elements(t));
   std::vector<double> want;
-  for (std::size_t i = 0; i < 57; ++i) want.push_back(v[0][i] * v[1][i] + v[2][i] * v[3][i] - v[4][i] * v[5][i] + v[6][i]);
+  for (std::size_t i = 0; i < 57; ++i)
+    want.push_back(v[0][i] * v[1][i] + v[2][i] * v[3][i] - v[4][i] * v[5][i] + v[6][i]);
   CHECK(near(elements(y), want, 1e-15));
 }
 
@@ -170,7 +175,8 @@ TEST_CASE("pointwise_into writes into any layout and nowhere else") {
     CAPTURE(name_of(into));
     Tensor target = laid_out(into, Shape{3, 17}, std::vector<double>(51, 1.0), f32);
     const Tensor x = tensor(Shape{3, 17}, Numbers(8).many(51, -1, 1));
-    pointwise_into(target, [](auto a) { return a + a; }, x);
+    pointwise_into(
+        target, [](auto a) { return a + a; }, x);
     std::vector<double> want = elements(x);
     for (double& value : want) value *= 2;
     CHECK(same(elements(target), want));
@@ -181,7 +187,8 @@ TEST_CASE("pointwise_into may read its own target") {
   Tensor x = tensor(Shape{20}, Numbers(8).many(20, -1, 1), f64);
   std::vector<double> want = elements(x);
   for (double& value : want) value = value * value;
-  pointwise_into(x, [](auto a, auto b) { return a * b; }, x, x);
+  pointwise_into(
+      x, [](auto a, auto b) { return a * b; }, x, x);
   CHECK(near(elements(x), want, 1e-15));
 }
 
@@ -189,13 +196,15 @@ TEST_CASE("pointwise_add_into adds to what is there") {
   for (Layout into : all_layouts) {
     CAPTURE(name_of(into));
     Tensor target = laid_out(into, Shape{3, 17}, std::vector<double>(51, 10.0), f64);
-    pointwise_add_into(target, [](auto a) { return a * a; }, full(Shape{3, 17}, 3, f64));
+    pointwise_add_into(
+        target, [](auto a) { return a * a; }, full(Shape{3, 17}, 3, f64));
     CHECK(same(elements(target), std::vector<double>(51, 19.0)));
   }
 }
 
 TEST_CASE("pointwise_sum sums over any axis of any layout") {
-  for (const Shape& shape : {Shape{5}, Shape{17}, Shape{3, 18}, Shape{18, 3}, Shape{2, 3, 4}, Shape{2, 0, 3}, Shape{1, 1}}) {
+  for (const Shape& shape :
+       {Shape{5}, Shape{17}, Shape{3, 18}, Shape{18, 3}, Shape{2, 3, 4}, Shape{2, 0, 3}, Shape{1, 1}}) {
     const std::vector<double> a = Numbers(1).many(shape.size(), -1, 1), b = Numbers(2).many(shape.size(), -1, 1);
     for (int axis = 0; axis < shape.rank(); ++axis) {
       for (Layout layout : all_layouts) {
@@ -221,12 +230,15 @@ TEST_CASE("pointwise_sum sums over any axis of any layout") {
 
 TEST_CASE("operands of other shapes or dtypes are refused, opening with the name of the op") {
   auto add = [](auto a, auto b) { return a + b; };
-  CHECK(opens_with(message_of<ShapeError>([&] { pointwise("gate", add, zeros(Shape{2, 3}), zeros(Shape{3})); }),
+  CHECK(opens_with(message_of<ShapeError>([&] {
+                     pointwise("gate", add, zeros(Shape{2, 3}), zeros(Shape{3}));
+                   }),
                    "gate: shapes (2, 3) and (3) differ. Nothing is stretched silently"));
   CHECK(message_of<DTypeError>([&] { pointwise("gate", add, zeros(Shape{2}), zeros(Shape{2}, f64)); }) ==
         "gate: f32 meets f64; convert one of them with .to(...)");
-  CHECK(opens_with(message_of<ShapeError>([&] { pointwise_sum("score", add, Axis{1}, zeros(Shape{2}), zeros(Shape{2})); }),
-                   "score: Axis{1}"));
+  CHECK(opens_with(
+      message_of<ShapeError>([&] { pointwise_sum("score", add, Axis{1}, zeros(Shape{2}), zeros(Shape{2})); }),
+      "score: Axis{1}"));
   Tensor target = zeros(Shape{2});
   CHECK(opens_with(message_of<ShapeError>([&] { pointwise_into(target, add, zeros(Shape{3}), zeros(Shape{3})); }),
                    "pointwise_into: shapes (2) and (3)"));

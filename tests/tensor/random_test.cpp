@@ -135,7 +135,8 @@ TEST_CASE("normal numbers have the moments of the normal distribution") {
   CHECK(std::fabs(m.variance - 1) < 0.015);
   CHECK(std::fabs(m.skew) < 0.025);
   CHECK(std::fabs(m.kurtosis - 3) < 0.06);
-  const double beyond_two = static_cast<double>(std::count_if(x.begin(), x.end(), [](double v) { return std::fabs(v) > 2; }));
+  const double beyond_two =
+      static_cast<double>(std::count_if(x.begin(), x.end(), [](double v) { return std::fabs(v) > 2; }));
   CHECK(std::fabs(beyond_two / 200'000 - 0.0455) < 0.002);
 }
 TEST_CASE("normal numbers are Marsaglia's polar method") {
@@ -259,7 +260,8 @@ TEST_CASE("shuffle_ leaves nothing and one alone") {
 }
 TEST_CASE("random tensors draw in row-major order, rounding last") {
   Generator a(18), b(18), c(18);
-  const Tensor wide = random_uniform(Shape{2, 3}, -1, 1, a, f64), narrow_numbers = random_uniform(Shape{2, 3}, -1, 1, b, f32);
+  const Tensor wide = random_uniform(Shape{2, 3}, -1, 1, a, f64),
+               narrow_numbers = random_uniform(Shape{2, 3}, -1, 1, b, f32);
   for (std::size_t i = 0; i < 6; ++i) {
     const double want = c.uniform(-1, 1);
     CHECK(elements(wide)[i] == want);

@@ -7,7 +7,8 @@
 namespace gradus::testing {
 namespace {
 
-const Shape shapes[] = {{1}, {5}, {17}, {2, 3}, {16, 3}, {3, 40}, {1, 1}, {2, 3, 4}, {3, 1, 5}, {2, 3, 4, 5}, {2, 1, 3, 2, 2}};
+const Shape shapes[] = {{1},    {5},       {17},      {2, 3},       {16, 3},        {3, 40},
+                        {1, 1}, {2, 3, 4}, {3, 1, 5}, {2, 3, 4, 5}, {2, 1, 3, 2, 2}};
 
 // The rows of x along `axis`, in row-major order of the other axes.
 std::vector<std::vector<double>> rows_of(const Shape& shape, const std::vector<double>& values, int axis) {
@@ -78,7 +79,8 @@ TEST_CASE("sum over every axis and layout") {
 }
 TEST_CASE("mean over every axis and layout") {
   check_reduction([](const Tensor& x, Axis axis) { return mean(x, axis); },
-                  [](const std::vector<double>& row) { return plain_sum(row) / static_cast<double>(row.size()); }, 0.1, 2);
+                  [](const std::vector<double>& row) { return plain_sum(row) / static_cast<double>(row.size()); }, 0.1,
+                  2);
 }
 TEST_CASE("max over every axis and layout") {
   check_reduction([](const Tensor& x, Axis axis) { return max(x, axis); },
@@ -94,8 +96,8 @@ TEST_CASE("argmax over every axis and layout") {
     CHECK(best.shape() == x.shape().without(Axis{axis}));
     bool right = true;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      right = right && best[static_cast<std::int64_t>(i)] ==
-                           std::max_element(rows[i].begin(), rows[i].end()) - rows[i].begin();
+      right = right &&
+              best[static_cast<std::int64_t>(i)] == std::max_element(rows[i].begin(), rows[i].end()) - rows[i].begin();
     }
     CHECK(right);
   });
@@ -162,13 +164,13 @@ TEST_CASE("refusals of an axis open with the name of the reduction") {
     const char* name;
     std::function<void(const Tensor&, Axis)> act;
   };
-  for (const Row& row : {Row{"sum", [](const Tensor& x, Axis a) { sum(x, a); }},
-                         Row{"mean", [](const Tensor& x, Axis a) { mean(x, a); }},
-                         Row{"max", [](const Tensor& x, Axis a) { max(x, a); }},
-                         Row{"argmax", [](const Tensor& x, Axis a) { argmax(x, a); }},
-                         Row{"logsumexp", [](const Tensor& x, Axis a) { logsumexp(x, a); }},
-                         Row{"softmax", [](const Tensor& x, Axis a) { softmax(x, a); }},
-                         Row{"log_softmax", [](const Tensor& x, Axis a) { log_softmax(x, a); }}}) {
+  for (const Row& row :
+       {Row{"sum", [](const Tensor&x, Axis a) { sum(x, a); }}, Row{"mean", [](const Tensor&x, Axis a) { mean(x, a); }},
+        Row{"max", [](const Tensor&x, Axis a) { max(x, a); }},
+        Row{"argmax", [](const Tensor&x, Axis a) { argmax(x, a); }},
+        Row{"logsumexp", [](const Tensor&x, Axis a) { logsumexp(x, a); }},
+        Row{"softmax", [](const Tensor&x, Axis a) { softmax(x, a); }},
+        Row{"log_softmax", [](const Tensor&x, Axis a) { log_softmax(x, a); }}}) {
     for (int axis : {-1, 2}) {
       CAPTURE(std::string(row.name));
       CAPTURE(axis);
@@ -274,9 +276,7 @@ TEST_CASE("the worked example of the first note: scores 1.2 0.78 0.5 give 0.464 
   CHECK(std::fabs(weights[2] - 0.231) < 0.0015);
 }
 TEST_CASE("a single score gets weight exactly 1") {
-  for (double score : {-1e30, -3.0, 0.0, 1e30}) {
-    CHECK(softmax(tensor(Shape{1, 1}, {score}), Axis{1}).item() == 1);
-  }
+  for (double score : {-1e30, -3.0, 0.0, 1e30}) { CHECK(softmax(tensor(Shape{1, 1}, {score}), Axis{1}).item() == 1); }
 }
 TEST_CASE("softmax along an empty axis is empty") {
   CHECK(softmax(zeros(Shape{2, 0}), Axis{1}).shape() == Shape{2, 0});
@@ -286,8 +286,7 @@ TEST_CASE("log_softmax along an empty axis is empty, like softmax") {
   CHECK(log_softmax(zeros(Shape{2, 0}), Axis{1}).shape() == Shape{2, 0});
 }
 TEST_CASE("NaN poisons its own row only") {
-  const std::vector<double> y =
-      elements(softmax(tensor(Shape{2, 3}, {1, not_a_number, 2, 1, 2, 3}, f64), Axis{1}));
+  const std::vector<double> y = elements(softmax(tensor(Shape{2, 3}, {1, not_a_number, 2, 1, 2, 3}, f64), Axis{1}));
   CHECK(std::isnan(y[0]));
   CHECK(std::isnan(y[2]));
   CHECK(near(std::vector<double>{y[3], y[4], y[5]}, paper::softmax({1, 2, 3}), 1e-15));

@@ -82,7 +82,9 @@ TEST_CASE("a change that makes the product too big is refused as well") {
 
 TEST_CASE("a sixth axis is refused and the text says what to do") {
   CHECK(contains(message_of<ShapeError>([] { Shape{1, 1, 1, 1, 1, 1}; }), "at most 5 axes; merge some with reshape"));
-  CHECK(contains(message_of<ShapeError>([] { static_cast<void>(Shape{1, 1, 1, 1, 1}.inserted(Axis{0}, 1)); }),
+  CHECK(contains(message_of<ShapeError>([] {
+                   static_cast<void>(Shape{1, 1, 1, 1, 1}.inserted(Axis{0}, 1));
+                 }),
                  "at most 5 axes"));
 }
 

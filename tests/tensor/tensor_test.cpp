@@ -4,9 +4,23 @@
 namespace gradus::testing {
 namespace {
 
-const Shape shapes[] = {{},        {1},          {5},          {0},             {2, 3},         {3, 0},
-                        {1, 4, 1}, {2, 3, 4},    {2, 0, 3},    {2, 3, 4, 5},    {1, 1, 1, 1},   {2, 3, 2, 3, 2},
-                        {17, 3},   {3, 2, 1, 7}, {1, 2, 1, 2}, {4, 1, 3, 1, 2}, {2, 1, 1, 1, 5}};
+const Shape shapes[] = {{},
+                        {1},
+                        {5},
+                        {0},
+                        {2, 3},
+                        {3, 0},
+                        {1, 4, 1},
+                        {2, 3, 4},
+                        {2, 0, 3},
+                        {2, 3, 4, 5},
+                        {1, 1, 1, 1},
+                        {2, 3, 2, 3, 2},
+                        {17, 3},
+                        {3, 2, 1, 7},
+                        {1, 2, 1, 2},
+                        {4, 1, 3, 1, 2},
+                        {2, 1, 1, 1, 5}};
 
 // Calls f for each shape, layout and dtype with a tensor of known numbers.
 template <class F> void for_each_tensor(F f) {
@@ -32,8 +46,8 @@ TEST_CASE("a default tensor holds nothing and says what to do when it is read") 
   CHECK_FALSE(nothing.defined());
   CHECK(nothing.version() == 0);
   for (const std::function<void()>& read :
-       std::vector<std::function<void()>>{[&] { nothing.item(); }, [&] { nothing.to_vector(); }, [&] { nothing.at({}); },
-                                          [&] { nothing.to(f64); }, [&] { copy(nothing); }}) {
+       std::vector<std::function<void()>>{[&] { nothing.item(); }, [&] { nothing.to_vector(); },
+                                          [&] { nothing.at({}); }, [&] { nothing.to(f64); }, [&] { copy(nothing); }}) {
     CHECK(contains(message_of<ValueError>(read), "holds nothing yet: make it with zeros, full or tensor"));
   }
 }
@@ -118,11 +132,23 @@ TEST_CASE("at and set refuse positions outside and name index, axis and shape") 
     std::function<void()> act;
     const char* text;
   };
-  for (const Row& row : {Row{[&] { x.at({2, 0}); }, "at: index 2 on axis 0 is outside shape (2, 3)"},
-                         Row{[&] { x.at({0, 3}); }, "at: index 3 on axis 1 is outside shape (2, 3)"},
-                         Row{[&] { x.at({-1, 0}); }, "at: index -1 on axis 0 is outside shape (2, 3)"},
+  for (const Row& row : {Row{[&] {
+                               x.at({2, 0});
+                             },
+                             "at: index 2 on axis 0 is outside shape (2, 3)"},
+                         Row{[&] {
+                               x.at({0, 3});
+                             },
+                             "at: index 3 on axis 1 is outside shape (2, 3)"},
+                         Row{[&] {
+                               x.at({-1, 0});
+                             },
+                             "at: index -1 on axis 0 is outside shape (2, 3)"},
                          Row{[&] { x.at({0}); }, "at: 1 indices for shape (2, 3); give one per axis"},
-                         Row{[&] { x.at({0, 0, 0}); }, "at: 3 indices for shape (2, 3); give one per axis"}}) {
+                         Row{[&] {
+                               x.at({0, 0, 0});
+                             },
+                             "at: 3 indices for shape (2, 3); give one per axis"}}) {
     CHECK(message_of<IndexError>(row.act) == row.text);
   }
   CHECK_THROWS_AS(x.set({2, 0}, 1), IndexError);
@@ -178,7 +204,8 @@ TEST_CASE("to keeps the order of axes in memory") {
 
 TEST_CASE("data of the wrong type is refused") {
   Tensor x = zeros(Shape{2}, f64);
-  CHECK(message_of<DTypeError>([&] { x.data<float>(); }) == "a tensor of f64 was read as f32; convert it with .to(...)");
+  CHECK(message_of<DTypeError>([&] { x.data<float>(); }) ==
+        "a tensor of f64 was read as f32; convert it with .to(...)");
   CHECK_THROWS_AS(x.mutable_data<float>(), DTypeError);
 }
 
@@ -340,9 +367,11 @@ TEST_CASE("in-place ops refuse other shapes and dtypes, naming themselves and bo
 TEST_CASE("every kind of write raises the version, and reading does not") {
   Tensor x = zeros(Shape{2, 2});
   const Tensor other = full(Shape{2, 2}, 1);
-  const std::vector<std::function<void()>> writes{[&] { x.set({0, 0}, 1); }, [&] { fill_(x, 2); },
-                                                  [&] { copy_(x, other); },  [&] { add_(x, other); },
-                                                  [&] { x.mutable_data<float>()[0] = 3; }};
+  const std::vector<std::function<void()>> writes{[&] {
+                                                    x.set({0, 0}, 1);
+                                                  },
+                                                  [&] { fill_(x, 2); }, [&] { copy_(x, other); },
+                                                  [&] { add_(x, other); }, [&] { x.mutable_data<float>()[0] = 3; }};
   for (std::size_t i = 0; i < writes.size(); ++i) {
     CAPTURE(i);
     const std::uint32_t before = x.version();

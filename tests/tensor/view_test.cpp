@@ -70,8 +70,9 @@ TEST_CASE("transpose of a matrix needs no axes, and twice is the matrix again") 
 }
 
 TEST_CASE("transpose without axes refuses what is no matrix and says what to write") {
-  CHECK(message_of<ShapeError>([] { transpose(zeros(Shape{2, 3, 4})); }) ==
-        "transpose: shape (2, 3, 4) is no matrix; name the two axes: transpose(x, Axis{a}, Axis{b})");
+  CHECK(message_of<ShapeError>([] {
+          transpose(zeros(Shape{2, 3, 4}));
+        }) == "transpose: shape (2, 3, 4) is no matrix; name the two axes: transpose(x, Axis{a}, Axis{b})");
   CHECK_THROWS_AS(transpose(zeros(Shape{2})), ShapeError);
   CHECK_THROWS_AS(transpose(zeros(Shape{})), ShapeError);
 }
@@ -226,8 +227,9 @@ TEST_CASE("reshape of a contiguous tensor is a view, of any other a copy") {
 }
 
 TEST_CASE("reshape refuses another count and states both") {
-  CHECK(message_of<ShapeError>([] { reshape(zeros(Shape{2, 3}), Shape{4}); }) ==
-        "reshape: (2, 3) holds 6 numbers and (4) needs 4");
+  CHECK(message_of<ShapeError>([] {
+          reshape(zeros(Shape{2, 3}), Shape{4});
+        }) == "reshape: (2, 3) holds 6 numbers and (4) needs 4");
   CHECK_THROWS_AS(reshape(zeros(Shape{0}), Shape{}), ShapeError);
 }
 

@@ -6,8 +6,8 @@
 namespace gradus::reference {
 
 // Where the reset gate acts. before: U (r*h) (Cho et al. 2014, Bahdanau et al. 2014). after: r * (U h) (cuDNN,
-// PyTorch). Mistakes: unused; on_input: r * (W x); after_bias_outside: r * (U h) + b_u, with b_u beside the gate instead of
-// under it.
+// PyTorch). Mistakes: unused; on_input: r * (W x); after_bias_outside: r * (U h) + b_u, with b_u beside the gate
+// instead of under it.
 enum class GruReset { before, after, unused, on_input, after_bias_outside };
 
 // keeps: z h + (1-z) n (Cho et al. 2014, PyTorch). replaces: (1-z) h + z n (Bahdanau et al. 2014, appendix).
