@@ -222,15 +222,26 @@ TEST_SUITE("nn decode") {
   }
 
   TEST_CASE("greedy decoding records nothing and leaves recording as it found it") {
-    const BahdanauDecoder model = model_of<BahdanauDecoder>({});
-    const Setting s = setting_for(model.bridge, 18);
-    const Memory memory = model.remember(s.H, s.mask);
-    const State s_0 = model.start(s.h_first);
-    const Embedding embedding = table();
-    const std::int64_t before = live_nodes();
-    const Greedy greedy = decode_greedy(model, embedding, s_0, memory, 7, 6);
-    CHECK(live_nodes() == before);
-    CHECK(greedy.tokens.size() == 18);
+    struct Watched : Decoder {  // a decoder that counts its recorded steps
+      BahdanauDecoder inner = model_of<BahdanauDecoder>({});
+      mutable int steps = 0, recorded = 0;
+      Memory remember(const Var& H, const std::optional<Mask>& mask) const override { return inner.remember(H, mask); }
+      State start(const Var& h_first) const override { return inner.start(h_first); }
+      Step step(const Var& y_emb, const State& s_prev, const Memory& memory) const override {
+        const Step result = inner.step(y_emb, s_prev, memory);
+        ++steps;
+        recorded += result.s_t.requires_grad();
+        return result;
+      }
+      Var features(const Step& step, const Var& y_emb, const State& s_prev) const override {
+        return inner.features(step, y_emb, s_prev);
+      }
+      Var logits(const Var& features) const override { return inner.logits(features); }
+    } model;
+    const Setting s = setting_for(model.inner.bridge, 18);
+    decode_greedy(model, table(), model.start(s.h_first), model.remember(s.H, s.mask), 7, 6);
+    CHECK(model.steps == 6);
+    CHECK(model.recorded == 0);
     CHECK(model.start(s.h_first).requires_grad());
   }
 

@@ -498,6 +498,16 @@ TEST_SUITE("nn optimizer") {
     }
   }
 
+  TEST_CASE("clipping refuses a limit that is negative or NaN instead of turning the gradients round") {
+    for (double limit : {-1.0, not_a_number}) {
+      CAPTURE(limit);
+      const Parameter p = named("w", {0, 0});
+      set_gradient(p.var, {3, 4});
+      CHECK(opens_with(message_of<ValueError>([&] { clip_gradients({p}, limit); }), "clip_gradients: "));
+      CHECK(vec(p.var.grad()) == Vec{3, 4});
+    }
+  }
+
   TEST_CASE("clipping passes over parameters that received nothing, and an empty list has norm 0") {
     const Parameter a = named("a", {0}), b = named("b", {0, 0});
     set_gradient(a.var, {-8});
