@@ -253,6 +253,7 @@ ReferenceReport check_reference(const std::function<Outputs()>& under_test, cons
 
   ReferenceReport report;
   auto blame = [&](ReferenceVerdict verdict) {
+    if (verdict == ReferenceVerdict::passed) return;
     if (report.verdict == ReferenceVerdict::passed || verdict < report.verdict) report.verdict = verdict;
   };
   bool comparable = true;

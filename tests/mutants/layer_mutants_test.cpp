@@ -177,7 +177,7 @@ const Mutant catalogue[] = {
          return n.mask ? all * Var(numbers(*n.mask)) : all;
        };
      },
-     {"reference", "weights_sum", "padding_content"}},
+     {"reference", "weights_sum", "padding_content", "convex_hull"}},
     {"MASK_WRONG_AXIS",
      Paper::bahdanau,
      false,
@@ -315,19 +315,18 @@ const Mutant catalogue[] = {
      [](Learner& l) { l.before = [](L, N n) { return n.t == 0 ? n.s_prev : n.s_prev.detach(); }; },
      {"reference", "intervention", "influence"},
      GradientVerdict::wrong},
-    {"PARAM_UNREGISTERED",
+    {"PARAM_UNREGISTERED: a bias of the score that no list knows",
      Paper::bahdanau,
      false,
      [](Learner& l) {
        Generator g(8, "unregistered");
-       const Var U_a = learner::drawn(l.U_a.shape(), g);
-       l.scores = [U_a](L me, N n) {
-         const Var q = expand_new(linear(n.query, me.W_a), Axis{1}, n.T_enc());
-         return dot(tanh(q + project(n.H, U_a)), me.v_a, Axis{2});
+       const Var b_a = learner::drawn(l.v_a.shape(), g);
+       l.scores = [b_a](L me, N n) {
+         const Var q = linear(n.query, me.W_a) + expand_new(b_a, Axis{0}, n.B());
+         return dot(tanh(expand_new(q, Axis{1}, n.T_enc()) + project(n.H, me.U_a)), me.v_a, Axis{2});
        };
      },
-     {"reference", "parameters"},
-     GradientVerdict::nothing_tested},
+     {"reference", "parameters"}},
     {"PARAM_DEAD: a layer that was built and never applied",
      Paper::bahdanau,
      false,
@@ -403,6 +402,69 @@ const Mutant others[] = {
        l.context = [](L, N n) { return weighted_sum(n.weights, n.H) / static_cast<double>(n.T_enc()); };
      },
      {"reference", "convex_hull"}},
+    {"every input is mixed with the next",
+     Paper::luong,
+     false,
+     [](Learner& l) {
+       l.input = [](L, N n) {
+         const std::int64_t next = std::min<std::int64_t>(n.t + 1, n.y_emb.shape()[1] - 1);
+         return select(n.y_emb, Axis{1}, n.t) * 0.9 + select(n.y_emb, Axis{1}, next) * 0.1;
+       };
+     },
+     {"reference", "influence"}},
+    {"some weight is negative: differences from the mean are enlarged",
+     Paper::bahdanau,
+     false,
+     [](Learner& l) {
+       l.weights = [](L me, N n) {
+         Tensor even = numbers(n.mask ? *n.mask : Mask(n.scores.shape(), 1));
+         even = (Var(even) / expand_new(Var(sum(even, Axis{1})), Axis{1}, n.T_enc())).value();
+         return learner::softmax_weights(me, n) * 9.0 - Var(even) * 8.0;
+       };
+     },
+     {"reference", "weights_sum"}},
+    {"padding keeps a fixed share of the weight, which the context leaves out",
+     Paper::bahdanau,
+     false,
+     [](Learner& l) {
+       l.weights = [](L me, N n) {
+         const Var right = learner::softmax_weights(me, n);
+         return n.mask ? where(*n.mask, right, Var(full(right.shape(), 0.05, f64))) : right;
+       };
+       l.context = [](L, N n) { return weighted_sum(n.mask ? n.weights * Var(numbers(*n.mask)) : n.weights, n.H); };
+     },
+     {"reference", "padding_content", "weights_sum"}},
+    {"scores are divided by the root of the length",
+     Paper::bahdanau,
+     false,
+     [](Learner& l) {
+       l.scores = [](L me, N n) { return learner::additive_scores(me, n) / std::sqrt(static_cast<double>(n.T_enc())); };
+     },
+     {"reference", "padding_length"}},
+    {"scores are centred over the batch, by a mean without gradient",
+     Paper::bahdanau,
+     false,
+     [](Learner& l) {
+       l.scores = [](L me, N n) {
+         const Var e = learner::additive_scores(me, n);
+         return e - expand_new(mean(e, Axis{0}).detach(), Axis{0}, n.B());
+       };
+     },
+     {"reference", "batch_neighbours"},
+     GradientVerdict::wrong},
+    {"a backward rule that hands the gradient to the next example",
+     Paper::bahdanau,
+     false,
+     [](Learner& l) {
+       const auto right = l.logits;
+       l.logits = [right](L me, N n) {
+         const Var y = right(me, n);
+         return record("turned", copy(y.value()), {y},
+                       [](const Tensor& dy, Inputs& in) { in.add(0, next_example(dy).value()); });
+       };
+     },
+     {"reference", "batch_neighbours"},
+     GradientVerdict::wrong},
     {"scores are centred over the batch",
      Paper::bahdanau,
      false,

@@ -344,7 +344,7 @@ TEST_CASE("G2: what the check refuses, and with which verdict") {
   auto reference_square = [](const reference::Arrays& at) -> reference::Arrays {
     reference::Array y = get(at, "w");
     for (double& v : y.data) v *= v;
-    return {{"y", y}};
+    return {{"x", y}, {"y", y}};
   };
   auto outputs = [&](const std::function<Var()>& f) { return [f]() -> Outputs { return {{"y", f()}}; }; };
   struct Row {
@@ -373,6 +373,12 @@ TEST_CASE("G2: what the check refuses, and with which verdict") {
       {"another value", outputs([&] { return square(w) * 1.0001; }), {{"w", w}}, ReferenceVerdict::wrong_value},
       {"a constant added: right gradient",
        outputs([&] { return square(w) + 1e-6; }),
+       {{"w", w}},
+       ReferenceVerdict::wrong_value},
+      {"one output wrong before one that is right",
+       [&]() -> Outputs {
+         return {{"x", square(w) + 1e-6}, {"y", square(w)}};
+       },
        {{"w", w}},
        ReferenceVerdict::wrong_value},
       {"right value, half the gradient",

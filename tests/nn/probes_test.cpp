@@ -167,6 +167,26 @@ TEST_CASE("G3: the two papers fail each other's probes") {
   }
 }
 
+TEST_CASE("G3: feeding sees when the attentional vector comes too early") {
+  // s~_t is made of s_{t-1} and H, and enters its own step, and through the state every later one.
+  const DecoderUnderTest early{
+      "early",
+      [](const DecoderInputs& in) {
+        DecoderRun run;
+        run.states.push_back(in.s_0);
+        for (std::int64_t t = 0; t < in.y_emb.shape()[1]; ++t) {
+          run.attentional.push_back(tanh(run.states.back() + narrow(mean(in.H, Axis{1}), Axis{1}, 0, 4)));
+          run.states.push_back(tanh(run.attentional.back() * 0.5));
+        }
+        return run;
+      },
+      {}};
+  const Probe probe = probe_feeding(early, some_inputs(), true);
+  INFO(probe.picture());
+  CHECK_FALSE(probe.passed);
+  CHECK(probe.can_tell);
+}
+
 TEST_CASE("G3: the influence matrix holds the numbers that differences give") {
   const DecoderUnderTest decoder = under_test(some_luong());
   const DecoderInputs inputs = some_inputs();
