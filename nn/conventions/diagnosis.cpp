@@ -170,7 +170,7 @@ class Search {
       for (const char* name : {"h", "h_n", "c_n"})
         if (there(name)) g.outputs.push_back(name);
       if (!g.outputs.empty()) made.push_back(g);
-      if (there("start") && trace_.directions == 2) made.push_back({{Stage::start}, {"start"}, {}});
+      if (there("start") && trace_.directions == 2) made.push_back({{Stage::ends}, {"start"}, {}});
     } else {
       made = decoder_groups();
     }
@@ -446,6 +446,14 @@ class Search {
       if (full.residual < apart_) hits.push_back(full);
     }
     if (!agrees) return {};
+    const auto fitted = [&](const Scored& s) {
+      return std::any_of(group.fields.begin(), group.fields.end(), [&](std::size_t i) {
+        return s.hypothesis[i] >= 0 && option(i, s.hypothesis[i]).fitted;
+      });
+    };
+    if (std::any_of(hits.begin(), hits.end(),
+                    [&](const Scored& s) { return s.residual < tolerance_ && !fitted(s); }))
+      std::erase_if(hits, fitted);
     return hits;
   }
 
@@ -485,7 +493,7 @@ class Search {
     }
     for (std::size_t i : group.fields)
       for (std::size_t k = 0; k < all_[i].options.size(); ++k) {
-        if (static_cast<int>(k) == best.hypothesis[i] || best.hypothesis[i] < 0) continue;
+        if (static_cast<int>(k) == best.hypothesis[i] || best.hypothesis[i] < 0 || all_[i].options[k].fitted) continue;
         Hypothesis other = best.hypothesis;
         other[i] = static_cast<int>(k);
         const double r = residual(group, other);

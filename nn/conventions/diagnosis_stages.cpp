@@ -340,6 +340,7 @@ Array decoder_start(const Model& model, const Arrays& given) {
 }
 
 Arrays heads(const Model& model, const Arrays& given) {
+  if (model.weights_of_the_step_before || model.context_factor != 1) misfit("heads have no such variant");
   MultiHeadConvention convention = model.heads;
   convention.attention = model.decoder.attention;
   convention.attention.empty_row = model.decoder.attention.empty_row;
@@ -389,7 +390,7 @@ Arrays decoded(const Model& model, const Arrays& given) {
 }  // namespace
 
 const char* output_of(Stage stage) {
-  static const char* names[] = {"e", "alpha", "c", "s", "htilde", "logits", "s_0", "h", "output"};
+  static const char* names[] = {"e", "alpha", "c", "s", "htilde", "logits", "s_0", "h", "output", "start"};
   return names[static_cast<std::size_t>(stage)];
 }
 
@@ -401,10 +402,10 @@ Arrays stage_outputs(const Model& model, const Arrays& given, const std::vector<
   }
   if (contains(stages, Stage::run)) {
     Arrays out = recurrent(model, given);
-    if (contains(stages, Stage::start)) out["start"] = decoder_start(model, given);
+    if (contains(stages, Stage::ends)) out["start"] = decoder_start(model, given);
     return out;
   }
-  if (contains(stages, Stage::start) && find(given, "x")) return {{"start", decoder_start(model, given)}};
+  if (contains(stages, Stage::ends)) return {{"start", decoder_start(model, given)}};
   if (contains(stages, Stage::heads)) return heads(model, given);
   if (!find(given, "s") && contains(stages, Stage::cell)) {
     if (model.weights_of_the_step_before || model.context_factor != 1 || model.keys_are_projected_twice ||

@@ -47,8 +47,8 @@ const char* to_string(Kind kind);  // "convention", "GRU", ...
 Said name_of(Kind kind);
 
 // Parts of a computation that can be checked alone, each with one output: e, alpha, c, s, htilde, logits, s_0, and h of
-// a recurrent run, output and alpha of multi-head attention.
-enum class Stage { score, weights, context, cell, attentional, readout, start, run, heads };
+// a recurrent run, output and alpha of multi-head attention, and what a decoder takes from an encoder to start from.
+enum class Stage { score, weights, context, cell, attentional, readout, start, run, heads, ends };
 Said name_of(Stage stage);
 
 // Everything that a hypothesis can say about a model.
@@ -85,6 +85,7 @@ struct Option {
   Said fix = {};           // one line
   const char* test = "";   // one line that keeps it fixed
   bool rare = false;       // benign or a choice, but tried only as a deviation of its own
+  bool fitted = false;     // a number is read off the trace: weaker evidence, it gives way to options without one
 };
 
 struct Field {

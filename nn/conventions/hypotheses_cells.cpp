@@ -630,7 +630,7 @@ std::vector<Field> run_fields() {
        .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
   };
   fields.push_back({"final",
-                    {Stage::start},
+                    {Stage::ends},
                     {"which final states are taken", "取哪个最终状态"},
                     {"two directions, two layers, several steps", "双向、两层、多步"},
                     {}});
