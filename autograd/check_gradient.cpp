@@ -86,12 +86,12 @@ GradientEntry check_input(const std::function<Var()>& f, const CheckedInput& inp
     // amount however small the step.
     const double bend = std::fabs(far_right - 2 * middle + far_left) / h;
     const double half_bend = std::fabs(near_right - 2 * middle + near_left) / (h / 2);
-    bool kink = bend > 1e-3 * size + 64 * floor && std::fabs(half_bend / bend - 0.5) > 0.25;
+    bool kink = bend > 1e-3 * size + 64 * floor && std::fabs(half_bend / bend - 0.5) > 0.2;
     if (!agrees && !kink &&
         bend > 1e-3 * size + 64 * floor) {  // a kink beside the point can halve by chance, but not twice
       const auto [closer_right, closer_left] = around(h / 4);
       const double quarter_bend = std::fabs(closer_right - 2 * middle + closer_left) / (h / 4);
-      kink = std::fabs(quarter_bend / half_bend - 0.5) > 0.25;
+      kink = std::fabs(quarter_bend / half_bend - 0.5) > 0.2;
     }
     GradientVerdict verdict = GradientVerdict::passed;
     if (!std::isfinite(a) || !std::isfinite(numeric)) verdict = GradientVerdict::not_finite;

@@ -68,7 +68,7 @@ Var max(const Var& x, Axis axis) {
   return record("max", largest, {x}, [axis, y = Saved(largest)](const Tensor& dy, Inputs& in) {
     const Tensor& value = in.value(0);
     const std::int64_t length = value.shape()[axis];
-    auto equal = [](auto v, auto m) { return select(v == m, v * 0 + 1, v * 0); };
+    auto equal = [](auto v, auto m) { return select(v == m, decltype(v){} + 1, decltype(v){}); };
     const Tensor winners = pointwise("max", equal, value, expand_new(y.get("max"), axis, length));
     const Tensor share = pointwise(
         "max", [](auto d, auto n) { return d / n; }, dy, sum(winners, axis));

@@ -171,15 +171,23 @@ const Tensor& Inputs::value(int k) const {
 // there directly saves a tensor and a pass. A view that the caller still holds gets a gradient of its own, to be read
 // later.
 Node::Target Node::target() {
-  if (grad.defined()) return {grad, false};
-  const bool unseen = refs.load(std::memory_order_relaxed) == consumers + 1;  // + 1: the list of run_backward
-  if (is_view() && unseen) {
-    Target base = inputs[0].node->target();
-    if (base.fresh) fill_(base.grad, 0);  // a view may not cover all of it
-    return {view(base.grad), false};
+  // + 1: the list of run_backward holds every node once.
+  auto passes_on = [](const Node& node) {
+    return !node.grad.defined() && node.is_view() && node.refs.load(std::memory_order_relaxed) == node.consumers + 1;
+  };
+  if (!passes_on(*this)) {
+    if (grad.defined()) return {grad, false};
+    grad = value.stretched() ? zeros_like(value) : empty_like(value);
+    return {grad, !value.stretched()};
   }
-  grad = value.stretched() ? zeros_like(value) : empty_like(value);
-  return {grad, !value.stretched()};
+  std::vector<const Node*> views;  // from this one down to what is not a view
+  Node* base = this;
+  for (; passes_on(*base); base = base->inputs[0].node.get()) views.push_back(base);
+  Target target = base->target();
+  if (target.fresh) fill_(target.grad, 0);  // a view may not cover all of it
+  Tensor seen = target.grad;
+  for (std::size_t i = views.size(); i > 0; --i) seen = views[i - 1]->view(seen);
+  return {seen, false};
 }
 
 void Node::release_inputs() {

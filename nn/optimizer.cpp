@@ -109,6 +109,9 @@ void Adam::step() {
 std::vector<std::pair<std::string, std::vector<Tensor>*>> Adam::slots() { return {{"m", &m_}, {"v", &v_}}; }
 
 double clip_gradients(const std::vector<Parameter>& parameters, double largest) {
+  if (!(largest >= 0)) {
+    throw ValueError("clip_gradients: the largest norm is " + std::to_string(largest) + "; it must be 0 or more");
+  }
   double squares = 0;
   for (const Parameter& p : parameters) {
     if (!p.var.has_grad()) continue;

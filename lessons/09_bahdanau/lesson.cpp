@@ -70,7 +70,6 @@ void train_both(Trainee& attention, Trainee& plain, const Options& options, cons
 void say_header(const Plan& plan, const Trainee& attention, const Trainee& plain, const Options& options,
                 const Sizes& sizes) {
   const Lang lang = options.lang;
-  say(fmt::format("{}  {}\n", lesson.id, tr(lang, lesson.title_en, lesson.title_zh)));
   say(fmt::format(
       fmt::runtime(
           tr(lang,

@@ -154,7 +154,7 @@ std::string three_checks(std::uint64_t seed, const Terminal& terminal, Lang lang
     if (!g2.passed) {
       const double paper_gradient = g2.numeric.at("W_a").data.at(0), found = g2.analytic.at("W_a").data.at(0);
       details += fmt::format(fmt::runtime(tr(lang, "  dL/dW_a[0,0]: {:.6f} by the paper, {:.6f} found in '{}'\n",
-                                             "  dL/dW_a[0,0]:按论文为 {:.6f},在“{2}”中为 {1:.6f}\n")),
+                                             "  dL/dW_a[0,0]:按论文为 {0:.6f},在“{2}”中为 {1:.6f}\n")),
                              paper_gradient, found, name);
     }
     if (!g3.passed) details += "  " + g3.sentence + "\n";
