@@ -1,0 +1,297 @@
+#!/bin/sh
+# What is written must be so: quoted code stands in the sources, quoted output is what the programs print, links lead
+# somewhere inside the checkout, and the two languages of a page have the same anchors, formulas, code and numbers.
+# Usage: notes.sh ROOT [TOUR LESSON_09]   TAP; after the tree itself, planted violations show that each rule can fail.
+set -eu
+. "$(dirname "$0")/tap.sh"
+root=$1
+tour=${2:-}
+lesson_09=${3:-}
+unset GRADUS_LANG LC_ALL LC_MESSAGES LANG NO_COLOR
+LC_ALL=C
+export LC_ALL
+
+# Prints the pages below $1, relative to it.
+pages() {
+  (cd "$1" && find . -name '.?*' -prune -o -name 'build*' -prune -o -name out -prune -o -name subprojects -prune -o \
+    -name '*.md' -print) | sed 's|^\./||' | sort
+}
+
+# ---- quotes: <!-- quote: FILE NAME -->, then a code block that stands in FILE line by line; NAME occurs in FILE too
+
+quotes() { # ROOT PAGE
+  awk -v root="$1" -v page="$2" '
+    function text_of(file,    line, text) {
+      text = "\n"
+      while ((getline line < file) > 0) text = text line "\n"
+      close(file)
+      return text
+    }
+    /^ *<!-- quote: / {
+      split($0, word, " ")
+      file = word[3]; name = word[4]; sub(/.*::/, "", name)
+      source = text_of(root "/" file)
+      if (source == "\n") print page ":" NR ": no file " file
+      else if (index(source, name) == 0) print page ":" NR ": no " name " in " file
+      if ((getline line) <= 0 || line !~ /^ *```/) { print page ":" NR ": no code block after the mark"; next }
+      start = NR; block = "\n"
+      while ((getline line) > 0 && line !~ /^ *```/) block = block line "\n"
+      if (block == "\n") print page ":" start ": an empty quote"
+      if (index(source, block) == 0) print page ":" start ": not what stands in " file
+    }' "$1/$2"
+}
+
+# ---- links: [TEXT](PLACE "WORDS"). PLACE is there, also its anchor; WORDS, and TEXT if it is code, occur in it
+
+links() { # ROOT PAGE
+  awk -v page="$2" '
+    /^ *```/ { fenced = !fenced; next }
+    fenced || /^    / { next }
+    {
+      parts = split($0, part, "`"); line = part[1]
+      for (i = 2; i <= parts; ++i) {
+        if (i % 2 == 0) gsub(/\]\(/, "] (", part[i])  # a lambda, not a link
+        line = line "`" part[i]
+      }
+      while ((at = index(line, "](")) > 0) {
+        before = substr(line, 1, at - 1); line = substr(line, at + 2)
+        words = ""
+        if (match(line, /^[^ )]* "[^"]*"\)/)) {
+          place = line; sub(/ .*/, "", place)
+          words = substr(line, length(place) + 3, RLENGTH - length(place) - 4)
+        } else { place = line; sub(/[ )].*/, "", place) }
+        if (words == "" && before ~ /\[`[^`]*`$/ && place ~ /\.(cpp|h)$/) { words = before; sub(/`$/, "", words); sub(/.*`/, "", words) }
+        print NR "\t" place "\t" words
+      }
+    }' "$1/$2" >"$work/links"
+  folder=$(dirname "$2")
+  tab=$(printf '\t')
+  while IFS="$tab" read -r line place words; do
+    case $place in
+      http://* | https://* | mailto:*) continue ;;
+      /*) echo "$2:$line: $place is a path on this machine"; continue ;;
+      *[!A-Za-z0-9_./#-]*) echo "$2:$line: what is $place?"; continue ;;
+    esac
+    file=${place%%#*}
+    path=$2
+    if [ -n "$file" ]; then path=$folder/$file; fi
+    # The path without its "..": nothing may lead out of the checkout.
+    inside=$(echo "$path" | awk -F/ '{ n = 0
+      for (i = 1; i <= NF; ++i) { if ($i == "..") { if (n-- == 0) exit } else if ($i != "." && $i != "") kept[++n] = $i }
+      text = "."
+      for (i = 1; i <= n; ++i) text = text "/" kept[i]
+      print text }')
+    if [ -z "$inside" ]; then echo "$2:$line: $place leads out of the checkout"; continue; fi
+    if [ ! -e "$1/$inside" ]; then echo "$2:$line: $place is not there"; continue; fi
+    if [ "$place" != "$file" ] && ! anchors "$1/$inside" | grep -qxF -e "${place#*#}"; then
+      echo "$2:$line: no anchor ${place#*#} in $path"
+    fi
+    if [ -n "$words" ] && ! grep -qF -e "$words" "$1/$inside"; then echo "$2:$line: \"$words\" is not in $path"; fi
+  done <"$work/links"
+  grep -nE '(^|[^A-Za-z0-9_.~-])/(work|tmp|home|root|Users)/' "$1/$2" | sed "s|^|$2: a path on this machine: |" || true
+}
+
+# Explicit anchors, and those that headings get.
+anchors() {
+  awk '
+    /^```/ { fenced = !fenced }
+    fenced { next }
+    /<a id="/ { id = $0; sub(/.*<a id="/, "", id); sub(/".*/, "", id); print id }
+    /^#+ / { id = tolower($0); sub(/^#+ /, "", id); gsub(/[^a-z0-9 _-]/, "", id); gsub(/ /, "-", id); print id }' "$1"
+}
+
+# ---- two languages: PAGE.md and PAGE.zh.md
+
+# Code blocks, except output, which speaks the language of the page.
+code_of() {
+  awk '
+    /^<!-- (output|numbers): / { region = 1 }
+    /^<!-- end -->/ { region = 0 }
+    /^ *```/ { fenced = !fenced; if (!region) print; next }
+    fenced && !region' "$1"
+}
+explicit_anchors_of() { sed -n 's/.*<a id="\([^"]*\)".*/\1/p' "$1"; }
+formulas_of() {
+  awk '
+    /^ *```/ { fenced = !fenced; next }
+    fenced { next }
+    {
+      gsub(/`[^`]*`/, "")
+      if (/^\$\$/) { print; next }
+      parts = split($0, part, "$")
+      if (parts % 2 == 0) print "one $ too many in: " $0
+      for (i = 2; i <= parts; i += 2) print part[i]
+    }' "$1" | sort -u
+}
+# Numbers of the text, of tables and of output.
+numbers_of() {
+  awk '
+    /^<!-- (output|numbers): / { region = 1 }
+    /^<!-- end -->/ { region = 0 }
+    /^ *```/ { fenced = !fenced; next }
+    fenced && !region { next }
+    {
+      gsub(/<!--[^>]*-->|<[^>]*>|\]\([^)]*\)/, " ")
+      if (!region) gsub(/`[^`]*`|\$[^$]*\$/, " ")
+      while (match($0, /[0-9]+([.,][0-9]+)*/)) { print substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) }
+    }' "$1" | sort -u
+}
+quote_marks_of() { grep -E '^ *<!-- (quote|output|numbers): ' "$1" || true; }
+same() { # WHAT ROOT PAGE: prints how the two languages differ in it
+  chinese=${3%.md}.zh.md
+  if [ ! -f "$2/$chinese" ]; then echo "$chinese is not there"; return; fi
+  "$1" "$2/$3" >"$work/english"
+  "$1" "$2/$chinese" >"$work/chinese"
+  diff "$work/english" "$work/chinese" || true
+}
+linked() { # ROOT PAGE: each language leads to the other
+  base=$(basename "$2" .md)
+  grep -qF "]($base.zh.md)" "$1/$2" || echo "$2 does not lead to $base.zh.md"
+  grep -qF "]($base.md)" "$1/${2%.md}.zh.md" || echo "${2%.md}.zh.md does not lead to $base.md"
+}
+
+# ---- output: <!-- output: NAME -->, then a code block that the program printed
+
+printed() { # PAGE NAME OUTPUT_FILE
+  awk -v page="$1" -v mark="<!-- output: $2 -->" -v output="$3" '
+    BEGIN { text = "\n"; while ((getline line < output) > 0) text = text line "\n" }
+    $0 == mark {
+      ++found
+      getline
+      block = "\n"
+      while ((getline line) > 0 && line !~ /^```/) block = block line "\n"
+      if (index(text, block) == 0) print page ": the program does not print:" block
+    }
+    END { if (!found) print page ": no " mark }' "$1"
+}
+
+# ---- the tree
+
+quiet() { # COMMAND...: succeeds when it prints nothing
+  "$@" >"$work/found" 2>&1 || return 1
+  cat "$work/found"
+  [ ! -s "$work/found" ]
+}
+
+check "notes: there are pages to look at" test -e "$root/README.md"
+for page in $(pages "$root"); do
+  check "notes: $page: quotes stand in their sources" quiet quotes "$root" "$page"
+  check "notes: $page: links lead somewhere in the checkout" quiet links "$root" "$page"
+done
+for page in README.md $(cd "$root" && echo lessons/[0-9]*/README.md); do
+  check "notes: $page: both languages have the same anchors" quiet same explicit_anchors_of "$root" "$page"
+  check "notes: $page: both languages have the same formulas" quiet same formulas_of "$root" "$page"
+  check "notes: $page: both languages have the same code" quiet same code_of "$root" "$page"
+  check "notes: $page: both languages have the same numbers" quiet same numbers_of "$root" "$page"
+  check "notes: $page: both languages have the same marks" quiet same quote_marks_of "$root" "$page"
+  check "notes: $page: the languages lead to each other" quiet linked "$root" "$page"
+done
+minutes() { sed -n '1,20p' "$root/$1/README.md" | grep -Eq '(^|[^0-9])[0-9]+ minutes' && sed -n '1,20p' "$root/$1/README.zh.md" | grep -Eq '[0-9]+ 分钟'; }
+for lesson in $(cd "$root" && echo lessons/[0-9]*); do
+  check "notes: $lesson: says how many minutes it takes" minutes "$lesson"
+done
+
+# Not sh itself: the lesson's checks are the same after one step of training as after thousands.
+if [ -n "$tour" ]; then
+  "$tour" >"$work/tour" 2>&1 || echo "exit code $?" >>"$work/tour"
+  for page in README.md README.zh.md; do
+    check "notes: $page: the tour prints what is shown" quiet printed "$root/$page" tour "$work/tour"
+  done
+fi
+if [ -n "$lesson_09" ]; then
+  for lang in en zh; do
+    "$lesson_09" --steps 1 --plain --lang $lang --out "$work/out" >"$work/run.$lang" 2>&1 || echo "exit code $?" >>"$work/run.$lang"
+    page=README$([ $lang = en ] || echo .zh).md
+    check "notes: $page: lesson 09 gives this verdict" quiet printed "$root/$page" verdict "$work/run.$lang"
+    page=lessons/09_bahdanau/$page
+    check "notes: $page: lesson 09 gives this verdict" quiet printed "$root/$page" verdict "$work/run.$lang"
+  done
+fi
+
+# ---- planted violations
+
+tree=$work/tree
+mkdir -p "$tree/docs" "$tree/nn"
+printf 'int a;\nint b;\nint c;\n' >"$tree/nn/a.cpp"
+write() { cat >"$tree/$1"; }
+caught() { # REASON COMMAND...: the command finds exactly this
+  reason=$1
+  shift
+  "$@" | tee "$work/found"
+  grep -q -e "$reason" "$work/found"
+}
+
+write a.md <<'TEXT'
+# A page
+<a id="here"></a>
+<!-- quote: nn/a.cpp b -->
+```cpp
+int b;
+int c;
+```
+[`b`](nn/a.cpp) [x](nn/a.cpp "int c") [y](#here) [z](docs/../b.md#a-heading) [w](https://example.org) `[](auto v)`
+TEXT
+write b.md <<'TEXT'
+## A heading
+TEXT
+check "notes: accepts a right quote" quiet quotes "$tree" a.md
+check "notes: accepts right links" quiet links "$tree" a.md
+write q.md <<'TEXT'
+<!-- quote: nn/a.cpp b -->
+```cpp
+int a;
+int c;
+```
+TEXT
+check "notes: finds a quote with a line left out" caught 'not what stands in' quotes "$tree" q.md
+write q.md <<'TEXT'
+<!-- quote: nn/b.cpp b -->
+```cpp
+int b;
+```
+TEXT
+check "notes: finds a quote from a file that is not there" caught 'no file' quotes "$tree" q.md
+write q.md <<'TEXT'
+<!-- quote: nn/a.cpp Gru::missing -->
+```cpp
+int b;
+```
+TEXT
+check "notes: finds a quote of a name that is not there" caught 'no missing in' quotes "$tree" q.md
+printf '<!-- quote: nn/a.cpp b -->\n\ntext\n' | write q.md
+check "notes: finds a mark without a block" caught 'no code block' quotes "$tree" q.md
+planted_link() { echo "$1" | write l.md && caught "$2" links "$tree" l.md; }
+check "notes: finds a link to a file that is not there" planted_link '[x](nn/c.cpp)' 'is not there'
+check "notes: finds a link to an anchor that is not there" planted_link '[x](a.md#there)' 'no anchor there'
+check "notes: finds a link out of the checkout" planted_link '[x](nn/../../a.md)' 'leads out'
+check "notes: finds a link to a path on this machine" planted_link '[x](/etc/hosts)' 'on this machine'
+check "notes: finds a path on this machine in the text" planted_link 'look at /home/me/a' 'on this machine'
+check "notes: finds a link to words that are not there" planted_link '[x](nn/a.cpp "int d")' '"int d" is not in'
+check "notes: finds a link to a name that is not there" planted_link '[`zebra`](nn/a.cpp)' '"zebra" is not in'
+differs() { # WHAT ENGLISH CHINESE
+  printf '%b\n' "$2" | write d.md
+  printf '%b\n' "$3" | write d.zh.md
+  caught '^[<>]' same "$1" "$tree" d.md
+}
+agrees() {
+  printf '%b\n' "$2" | write d.md
+  printf '%b\n' "$3" | write d.zh.md
+  quiet same "$1" "$tree" d.md
+}
+check "notes: finds anchors in another order" differs explicit_anchors_of '<a id="a"></a>\n<a id="b"></a>' '<a id="b"></a>\n<a id="a"></a>'
+check "notes: finds a formula that differs" differs formulas_of 'so $a_t = 1$' '所以 $a_{t-1} = 1$'
+check "notes: finds a formula without an end" caught 'one \$ too many' formulas_of "$tree/dollar.md" <<TEXT
+$(echo 'so $a' >"$tree/dollar.md")
+TEXT
+check "notes: finds code that differs" differs code_of '```\na\n```' '```\nb\n```'
+check "notes: finds a number that differs" differs numbers_of 'at 80: 15.2 %' '在 80 处:15.3 %'
+check "notes: finds a number of the output that differs" differs numbers_of '<!-- output: x -->\n```\n0.1\n```\n<!-- end -->' '<!-- output: x -->\n```\n0.2\n```\n<!-- end -->'
+check "notes: output may speak the language of the page" agrees code_of '<!-- output: x -->\n```\nyes\n```\n<!-- end -->' '<!-- output: x -->\n```\n是\n```\n<!-- end -->'
+check "notes: finds a translation that is missing" caught 'is not there' same code_of "$tree" b.md
+printf '<!-- output: x -->\n```text\none\ntwo\n```\n' | write o.md
+printf 'zero\none\ntwo\n' >"$work/right"
+printf 'one\nthree\n' >"$work/wrong"
+check "notes: accepts what a program printed" quiet printed "$tree/o.md" x "$work/right"
+check "notes: finds output that no program printed" caught 'does not print' printed "$tree/o.md" x "$work/wrong"
+check "notes: finds a page without the output that it should show" caught 'no <!-- output: y' printed "$tree/o.md" y "$work/right"
+finish
