@@ -282,18 +282,17 @@ TEST_CASE("zeros_like is zero in every layout") {
   });
 }
 
-TEST_CASE("a write through a view of a gapped tensor leaves the gaps alone") {
-  for (Layout layout : all_layouts) {
+TEST_CASE("a write into a gapped tensor leaves the gaps alone") {
+  for (Layout layout : {Layout::stepped, Layout::offset, Layout::padded_rows}) {
     CAPTURE(name_of(layout));
     Tensor x = laid_out(layout, Shape{2, 3}, {1, 2, 3, 4, 5, 6}, f64);
-    const auto* first = static_cast<const double*>(x.buffer()->data());
-    std::vector<bool> gap;
-    for (int i = 0; i < 20 && layout != Layout::contiguous; ++i) gap.push_back(std::isnan(first[i]));
+    const std::int64_t stored = layout == Layout::stepped ? 37 : layout == Layout::offset ? 14 : 17;
+    const Tensor everything(x.buffer(), Shape{stored}, Extents{1}, 0, f64);
+    std::vector<double> want = elements(everything);
+    for (double& value : want) value = std::isnan(value) ? value : 8;
     fill_(x, 8);
     CHECK(same(elements(x), std::vector<double>(6, 8.0)));
-    if (layout == Layout::stepped || layout == Layout::offset) {
-      for (std::size_t i = 0; i < (layout == Layout::offset ? 14u : 20u); ++i) CHECK(std::isnan(first[i]) == gap[i]);
-    }
+    CHECK(same(elements(everything), want));
   }
 }
 

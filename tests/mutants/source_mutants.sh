@@ -1,0 +1,140 @@
+#!/bin/sh
+# Changes one line of the engine at a time in a scratch copy, builds, and runs the test binary that must notice.
+# Started by hand (about half an hour on two cores):
+#
+#   tests/mutants/source_mutants.sh            # all of them
+#   tests/mutants/source_mutants.sh matmul     # those whose line in the list contains "matmul"
+#
+# Prints one line a mutation: KILLED (tests failed), SURVIVED, NO BUILD (the compiler refused it), or STALE (its old text
+# is no longer in the file: bring the list up to date). Ends with a count; exit 1 unless all were killed.
+# The list: file | old text | new text | test binary. The old text must stand on one line, the first place is changed.
+set -eu
+
+list=$(cat <<'LIST'
+tensor/shape.cpp | if (length == 0) return 0; | if (length == 1) return 0; | tensor
+tensor/shape.cpp | if (length < 0) throw | if (length < -1) throw | tensor
+tensor/shape.cpp | axis.index < shape.rank()) return; | axis.index <= shape.rank()) return; | tensor
+tensor/tensor.cpp | x.offset() + start * strides[axis] | x.offset() + start | tensor
+tensor/tensor.cpp | strides[axis.index] *= step; | strides[axis.index] += step - 1; | tensor
+tensor/tensor.cpp | last < available - start) | last <= available - start) | tensor
+tensor/tensor.cpp | std::swap(strides[a.index], strides[b.index]); | static_cast<void>(strides[b.index]); | tensor
+tensor/tensor.cpp | if (strides_[axis] != step) return false; | if (strides_[axis] < step) return false; | tensor
+tensor/tensor.cpp | x.strides()[a] > x.strides()[b]; | x.strides()[a] < x.strides()[b]; | tensor
+tensor/tensor.cpp | const Tensor dense = gradus::contiguous(*this); | const Tensor dense = *this; | tensor
+tensor/tensor.cpp | Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : copy(x); } | Tensor contiguous(const Tensor& x) { return copy(x); } | tensor
+tensor/buffer.cpp | live.fetch_sub(1, std::memory_order_relaxed); | live.load(); | tensor
+tensor/kernels/pool.cpp | + steps * quarter + 63) | + (steps - 1) * quarter + 63) | tensor
+tensor/ids.cpp | lengths[row] > length) | lengths[row] >= length) | tensor
+tensor/format.cpp | length > 2 * edge + 1 | length > 2 * edge | tensor
+tensor/matmul.cpp | select(a, Axis{0}, i), select(b, Axis{0}, i), accumulate | select(a, Axis{0}, i), select(b, Axis{0}, 0), accumulate | tensor
+tensor/matmul.cpp | a.shape()[rank - 1] == b.shape()[rank - 1] | a.shape()[rank - 1] == b.shape()[rank - 2] | tensor
+tensor/kernels/gemm.cpp | if (accumulate) result = | if (!accumulate) result = | tensor
+tensor/kernels/gemm.cpp | to = accumulate ? to + padded_c | to = accumulate ? padded_c | tensor
+tensor/kernels/gemm.cpp | {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data | {b.data, b.row, b.column}, {a.data, a.column, a.row}, {c.data | tensor
+tensor/reduce.cpp | row[j] > row[best] ? j | row[j] >= row[best] ? j | tensor
+tensor/reduce.cpp | allowed[i + lane] ? e.v[lane] | allowed[lane] ? e.v[lane] | tensor
+tensor/reduce.cpp | std::isinf(shift) ? shift : shift | shift | tensor
+tensor/reduce.cpp | return std::sqrt(total); | return total; | tensor
+tensor/random.cpp | std::rotl(s[3], 45) | std::rotl(s[3], 44) | tensor
+tensor/random.cpp | >= rejected) | >= 0) | tensor
+tensor/random.cpp | if (s > 0 && s < 1) | if (s > 0) | tensor
+tensor/random.cpp | next() >> 11) * 0x1p-53 | next() >> 12) * 0x1p-52 | tensor
+autograd/var.cpp | if (!node->inputs.empty()) node->grad = Tensor(); | if (false) node->grad = Tensor(); | autograd
+autograd/var.cpp | return a->id > b->id; | return a->id < b->id; | autograd
+autograd/var.cpp | if (edge.node->value.version() != edge.version) { | if (false) { | autograd
+autograd/var.cpp | if (tensor_.version() != version_) | if (false) | autograd
+autograd/var.cpp | node->freed = true; | node->freed = false; | autograd
+autograd/var.cpp | node->drop_rule(); | static_cast<void>(node); | autograd
+autograd/var.cpp | node->release_inputs(); | static_cast<void>(node); | autograd
+autograd/var.cpp | else add_(target.grad, dx); | else copy_(target.grad, dx); | autograd
+autograd/var.cpp | NoGrad::~NoGrad() { grad_enabled = before_; } | NoGrad::~NoGrad() { grad_enabled = true; } | autograd
+autograd/var.cpp | if (anomaly_enabled) check_finite(*node, grad, "input gradients"); | ; | autograd
+autograd/var.cpp | requires_grad && value.stretched() ? copy(value) : std::move(value) | std::move(value) | autograd
+autograd/var.cpp | == consumers + 1; | >= consumers + 1; | autograd
+autograd/var.cpp | if (draining) return; | ; | autograd
+autograd/ops_contraction.cpp | [](auto d, auto n) { return d / n; }, dy, expand_scalar | [](auto d, auto n) { return d * n; }, dy, expand_scalar | autograd
+autograd/ops_contraction.cpp | if (dx.grad.stretched()) add_ | if (false) add_ | autograd
+autograd/ops_contraction.cpp | matmul_into(dx.grad, a, b, !dx.fresh) | matmul_into(dx.grad, a, b, false) | autograd
+autograd/ops_contraction.cpp | return exp(v - lse) * d; | return exp(v) * d; | autograd
+autograd/ops_index.cpp | add_(row, select(by_row | copy_(row, select(by_row | autograd
+autograd/ops_index.cpp | starts.push_back(start); | starts.push_back(0); | autograd
+autograd/ops_index.cpp | in.add(k, select(dy, axis, k)) | in.add(k, select(dy, axis, 0)) | autograd
+autograd/ops_pointwise.cpp | return x - y; | return y - x; | autograd
+autograd/ops_pointwise.cpp | 1 / (1 - p)) | 1) | autograd
+autograd/ops_pointwise.cpp | if (!training || p == 0) return x; | if (!training) return x; | autograd
+autograd/ops_softmax.cpp | return w * (d - s); | return w * d; | autograd
+autograd/ops_softmax.cpp | if (factor != 0) d[targets[i]] -= 1; | if (factor == 0) d[targets[i]] -= 1; | autograd
+autograd/ops_softmax.cpp | d[j] = factor == 0 ? 0 : d[j] * factor; | d[j] = d[j] * factor; | autograd
+autograd/ops_softmax.cpp | total / n, log_p.dtype() | total, log_p.dtype() | autograd
+autograd/ops_softmax.cpp | return d - exp(lp) * s; | return d - lp * s; | autograd
+autograd/ops_view.cpp | dy = narrow(dy, Axis{axis}, 0, 1); | ; | autograd
+autograd/print_tape.cpp | return a->id < b->id; | return a->id > b->id; | autograd
+autograd/check_gradient.cpp | ~Nudge() { *element_ = before_; } | ~Nudge() {} | autograd
+autograd/check_gradient.cpp | if (once != twice) { | if (false) { | autograd
+autograd/check_gradient.cpp | else if (kink) | else if (false) | autograd
+autograd/check_gradient.cpp | gap <= tolerance * size + floor | gap <= tolerance + floor | autograd
+autograd/check_gradient.cpp | if (!std::isfinite(a) || !std::isfinite(numeric)) verdict | if (false) verdict | autograd
+autograd/check_gradient.cpp | else if (!agrees) verdict | else if (error > tolerance) verdict | autograd
+autograd/check_gradient.cpp | generator.uniform(0.5, 1.5) * (generator.chance(0.5) ? 1 : -1) | 1 | mutants
+autograd/check_gradient.cpp | if (!moves && input.zero_because.empty()) { | if (false) { | mutants
+autograd/dual.h | return chain(y, a, 1 - y * y); | return chain(y, a, 1 - y); | autograd
+autograd/dual.h | b, -(quotient * inverse)); | b, quotient * inverse); | autograd
+autograd/pointwise.h | total[j] = total[j] + (lanes | total[j] = (lanes | autograd
+tensor/kernels/pack_math.h | 1.6666665459e-1f | 1.6667665459e-1f | tensor
+tensor/kernels/pointwise_rows.h | if (Add && step[0] == 0) *to += total.sum(); | if (Add && step[0] == 0) *to = total.sum(); | tensor
+tensor/kernels/strided_loop.h | offset[k] -= step_[axis][k] * length_[axis]; | offset[k] -= step_[axis][k]; | tensor
+LIST
+)
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+only=${1:-}
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/gradus_mutants.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+
+mkdir "$scratch/tree"
+(cd "$root" && git ls-files -z | xargs -0 tar cf - 2> /dev/null) | tar xf - -C "$scratch/tree"
+cd "$scratch/tree"
+meson setup "$scratch/build" -Doptimization=1 -Ddebug=false > "$scratch/setup.log" 2>&1 || {
+  cat "$scratch/setup.log"
+  exit 1
+}
+
+build() { ninja -C "$scratch/build" "tests/test_$1" > "$scratch/build.log" 2>&1; }
+# A test binary that does not end is as good as one that fails.
+run() { timeout 240 "$scratch/build/tests/test_$1" --abort-after=1 > "$scratch/run.log" 2>&1; }
+
+for binary in tensor autograd mutants; do
+  build "$binary" || { tail -20 "$scratch/build.log"; exit 1; }
+  run "$binary" || { echo "test_$binary fails before anything was changed:"; tail -20 "$scratch/run.log"; exit 1; }
+done
+
+killed=0
+others=0
+printf '%s\n' "$list" > "$scratch/list"
+while IFS= read -r line <&3; do
+  case $line in *"$only"*) ;; *) continue ;; esac
+  OLD=$(printf '%s' "$line" | awk -F ' [|] ' '{ print $2 }')
+  NEW=$(printf '%s' "$line" | awk -F ' [|] ' '{ print $3 }')
+  file=$(printf '%s' "$line" | awk -F ' [|] ' '{ print $1 }')
+  binary=$(printf '%s' "$line" | awk -F ' [|] ' '{ print $NF }')
+  export OLD NEW
+  cp "$file" "$scratch/kept"
+  if awk 'BEGIN { old = ENVIRON["OLD"]; new = ENVIRON["NEW"] }
+      !done && (at = index($0, old)) { $0 = substr($0, 1, at - 1) new substr($0, at + length(old)); done = 1 }
+      { print }
+      END { exit !done }' "$scratch/kept" > "$scratch/changed"; then
+    cp "$scratch/changed" "$file"
+    if ! build "$binary"; then verdict='NO BUILD'
+    elif run "$binary"; then verdict=SURVIVED
+    else verdict=KILLED
+    fi
+    cp "$scratch/kept" "$file"
+  else
+    verdict=STALE
+  fi
+  if [ "$verdict" = KILLED ]; then killed=$((killed + 1)); else others=$((others + 1)); fi
+  printf '%-8s  %-9s %-32s %s  ->  %s\n' "$verdict" "$binary" "$file" "$OLD" "$NEW"
+done 3< "$scratch/list"
+echo "$killed killed, $others not"
+[ "$others" -eq 0 ]
