@@ -368,6 +368,10 @@ Probe probe_scorer(const DecoderUnderTest& decoder, const DecoderInputs& inputs)
       if (p.name == "W_a" || p.name == "U_a" || p.name == "v_a" || p.name == "b_a") row(p.name, squares(p.var));
     }
     clear(decoder, in);
+    if (!dead.empty() && std::all_of(run.weights.begin(), run.weights.end(), settled)) {
+      return cannot_tell(probe,
+                         "every weight is so sure of one position that nothing moves it; use a less certain input");
+    }
     probe.passed = dead.empty();
     probe.sentence = dead.empty()
                          ? "the weights depend on the encoder states, the decoder's states and every parameter "

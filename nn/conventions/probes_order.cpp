@@ -1,4 +1,5 @@
 // In which order a decoder computes, read off what depends on what.
+#include <algorithm>
 #include <cmath>
 
 #include "nn/conventions/probes_tools.h"
@@ -29,17 +30,17 @@ Matrix jacobian(const std::vector<Var>& results, const std::vector<Var>& sinks, 
 struct Reading {
   bool own = false, own_always = true, before_always = true, future = false;
 };
-Reading read_order(const Matrix& matrix, std::size_t shift) {
+Reading read_order(const Matrix& matrix, std::size_t shift, const std::vector<Var>& weights) {
   Reading reading;
-  const double noise = 1e-12 * largest(matrix);
   for (std::size_t t = 0; t < matrix.rows.size(); ++t) {
+    const bool may_rest = settled(weights[t]);
     for (std::size_t k = 0; k < matrix.columns.size(); ++k) {
-      const bool moves = matrix.at(t, k) > noise;
+      const bool moves = matrix.at(t, k) != 0;  // what is not connected is exactly 0, however small the rest
       if (k == t + shift) {
         reading.own = reading.own || moves;
-        reading.own_always = reading.own_always && moves;
+        reading.own_always = reading.own_always && (moves || may_rest);
       }
-      if (k + 1 == t + shift) reading.before_always = reading.before_always && moves;
+      if (k + 1 == t + shift) reading.before_always = reading.before_always && (moves || may_rest);
       if (k > t + shift) reading.future = reading.future || moves;
     }
   }
@@ -54,6 +55,9 @@ std::string blind_spot(const DecoderUnderTest& decoder, const DecoderRun& run, c
       return p.name + " is zero, so the score listens to nothing yet; use other parameters";
     }
   }
+  if (std::all_of(run.weights.begin(), run.weights.end(), settled)) {
+    return "every weight is so sure of one position that nothing moves it; use a less certain input";
+  }
   const std::vector<Var> states(run.states.begin() + 1, run.states.end());
   double reached = 0;
   for (const Var& s : states) {
@@ -62,9 +66,9 @@ std::string blind_spot(const DecoderUnderTest& decoder, const DecoderRun& run, c
   return reached > 0 ? "" : "no input moves the state: the update gate is saturated; use other parameters";
 }
 
-Probe judge_order(Probe probe, std::size_t shift, QueryTime expected, const std::string& own,
-                  const std::string& before) {
-  const Reading seen = read_order(probe.matrix, shift);
+Probe judge_order(Probe probe, std::size_t shift, QueryTime expected, const std::vector<Var>& weights,
+                  const std::string& own, const std::string& before) {
+  const Reading seen = read_order(probe.matrix, shift, weights);
   if (largest(probe.matrix) == 0) {
     probe.sentence = probe.measured = "nothing that this decoder did before moves any weight, not even " + before;
     return probe;
@@ -101,7 +105,7 @@ Probe probe_influence(const DecoderUnderTest& decoder, const DecoderInputs& inpu
     const std::string blind = blind_spot(decoder, run, in);
     clear(decoder, in);
     if (largest(probe.matrix) == 0 && !blind.empty()) return cannot_tell(probe, blind);
-    return judge_order(probe, 0, expected, "the input of its own step", "the input of the step before");
+    return judge_order(probe, 0, expected, run.weights, "the input of its own step", "the input of the step before");
   });
 }
 
@@ -118,7 +122,7 @@ Probe probe_intervention(const DecoderUnderTest& decoder, const DecoderInputs& i
     const std::string blind = blind_spot(decoder, run, in);
     clear(decoder, in);
     if (largest(probe.matrix) == 0 && !blind.empty()) return cannot_tell(probe, blind);
-    return judge_order(probe, 1, expected, "s_t", "s_{t-1}");
+    return judge_order(probe, 1, expected, run.weights, "s_t", "s_{t-1}");
   });
 }
 

@@ -161,4 +161,18 @@ bool has_choice(const DecoderInputs& inputs) {
   return false;
 }
 
+bool settled(const Var& weights) {
+  const std::vector<double> all = weights.value().to_vector();
+  const auto width = static_cast<std::size_t>(weights.shape()[weights.rank() - 1]);
+  for (std::size_t row = 0; width > 0 && row < all.size(); row += width) {
+    int sure = 0;
+    for (std::size_t i = row; i < row + width; ++i) {
+      if (all[i] > 1e-30 && all[i] < 1 - 1e-6) return false;
+      sure += all[i] >= 1 - 1e-6 ? 1 : 0;
+    }
+    if (sure != 1) return false;
+  }
+  return true;
+}
+
 }  // namespace gradus::probing

@@ -55,4 +55,7 @@ bool real_at(const std::optional<Mask>& mask, std::int64_t row, std::int64_t pos
 // Whether some row has two positions between which weights could move.
 bool has_choice(const DecoderInputs& inputs);
 
+// Weights (B, T_enc) so sure of one position that in their precision nothing moves them any more.
+bool settled(const Var& weights);
+
 }  // namespace gradus::probing
