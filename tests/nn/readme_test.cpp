@@ -62,6 +62,19 @@ struct Small {
   }
 };
 
+// "W_a = ( 0.6 -0.2;  0.1  0.7)": rows with semicolons between them.
+std::string given(const std::string& name, const Tensor& x) {
+  const std::vector<double> values = x.to_vector();
+  const auto width = static_cast<std::size_t>(x.shape()[x.rank() - 1]);
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%4.1f", values[i]);
+    text += (i == 0 ? "" : i % width == 0 ? "; " : " ") + std::string(number);
+  }
+  return name + " = (" + text + ")\n";
+}
+
 // Attention taken apart, every product on its own. `name` is the state that asks.
 struct Asked {
   std::string lines;
@@ -132,6 +145,23 @@ double two_steps_of_the_paper(const Small& m) {
 }  // namespace
 
 TEST_SUITE("nn readme") {
+  TEST_CASE("lesson 09: the numbers that the step by hand starts from stand in both notes") {
+    const Small m;
+    const Score& score = m.decoder.score;
+    const Gru& gru = m.decoder.cell.gru[0];
+    std::string block = "```text\n";
+    for (std::int64_t i = 0; i < 3; ++i) block += given("h_" + std::to_string(i + 1), select(m.H.value(), Axis{1}, i));
+    block += given("s_0", m.s_0.value()) + given("y_0", m.y_0.value()) + "\n";
+    block += given("W_a", score.W_a.value()) + given("U_a", score.U_a.value()) + given("v_a", score.v_a.value()) + "\n";
+    for (std::int64_t gate = 0; gate < 3; ++gate)
+      block += given(std::string("W_") + "rzn"[gate], narrow(gru.W.value(), Axis{0}, 2 * gate, 2));
+    for (std::int64_t gate = 0; gate < 3; ++gate)
+      block += given(std::string("U_") + "rzn"[gate], narrow(gru.U.value(), Axis{0}, 2 * gate, 2));
+    block += "```\n";
+    INFO(block);
+    CHECK(missing_in(block) == "");
+  }
+
   TEST_CASE("lesson 09: the step by hand is the library's step, and stands in both notes") {
     const Small m;
     const BahdanauDecoder& d = m.decoder;
