@@ -100,6 +100,21 @@ anchors() {
     /^#+ / { id = tolower($0); sub(/^#+ /, "", id); gsub(/[^a-z0-9 _-]/, "", id); gsub(/ /, "-", id); print id }' "$1"
 }
 
+# ---- formulas: $...$ is shown as a formula only when it stands free
+
+crowded() { # ROOT PAGE
+  awk -v page="$2" '
+    /^ *```/ { fenced = !fenced; next }
+    fenced || /^\$\$/ { next }
+    {
+      gsub(/`[^`]*`/, "`")
+      parts = split($0, part, "$")
+      for (i = 2; i <= parts; i += 2) {
+        if (part[i - 1] !~ /(^|[ (|])$/ || part[i + 1] !~ /^([ .,:;)|]|$)/) print page ":" NR ": no room around $" part[i] "$"
+      }
+    }' "$1/$2"
+}
+
 # ---- two languages: PAGE.md and PAGE.zh.md
 
 # Code blocks, except output, which speaks the language of the page.
@@ -177,6 +192,7 @@ check "notes: there are pages to look at" test -e "$root/README.md"
 for page in $(pages "$root"); do
   check "notes: $page: quotes stand in their sources" quiet quotes "$root" "$page"
   check "notes: $page: links lead somewhere in the checkout" quiet links "$root" "$page"
+  check "notes: $page: formulas stand free" quiet crowded "$root" "$page"
 done
 for page in README.md $(cd "$root" && echo lessons/[0-9]*/README.md); do
   check "notes: $page: both languages have the same anchors" quiet same explicit_anchors_of "$root" "$page"
@@ -283,6 +299,9 @@ check "notes: finds a formula that differs" differs formulas_of 'so $a_t = 1$' '
 check "notes: finds a formula without an end" caught 'one \$ too many' formulas_of "$tree/dollar.md" <<TEXT
 $(echo 'so $a' >"$tree/dollar.md")
 TEXT
+planted_formula() { echo "$1" | write f.md && caught 'no room' crowded "$tree" f.md; }
+check "notes: finds a formula that follows a letter" planted_formula 'so$a$ is'
+check "notes: finds a formula before a Chinese full stop" planted_formula '就是 $a$。'
 check "notes: finds code that differs" differs code_of '```\na\n```' '```\nb\n```'
 check "notes: finds a number that differs" differs numbers_of 'at 80: 15.2 %' '在 80 处:15.3 %'
 check "notes: finds a number of the output that differs" differs numbers_of '<!-- output: x -->\n```\n0.1\n```\n<!-- end -->' '<!-- output: x -->\n```\n0.2\n```\n<!-- end -->'
