@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tensor/kernels/pool.h"
 #include "tensor/tensor.h"
 
 namespace gradus {
@@ -40,6 +41,8 @@ struct Node : Counted {
   Node* next_waiting = nullptr;  // to be destroyed after this one
 
   virtual ~Node() = default;
+  static void* operator new(std::size_t bytes) { return pool_allocate(bytes); }
+  static void operator delete(void* node, std::size_t bytes) { pool_free(node, bytes); }
   virtual void backward(const Tensor& dy, Inputs& inputs);  // adds into the inputs' gradients
   virtual void drop_rule() {}                               // forgets the rule and what it saved
   virtual bool is_view() const { return false; }

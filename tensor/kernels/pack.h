@@ -24,36 +24,25 @@ template <class T> struct Pack {
     return pack;
   }
   void store(T* to) const { std::memcpy(to, &v, 64); }
-  // The first n lanes (n < lanes), or elements that lie `stride` apart; the other lanes are 0.
-  static Pack load(const T* from, std::int64_t stride, int n) {
-    if (stride == 0) return broadcast(*from);
-    Pack pack{};
-    for (int lane = 0; lane < n; ++lane) pack.v[lane] = from[lane * stride];
-    return pack;
-  }
-  void store(T* to, std::int64_t stride, int n) const {
-    for (int lane = 0; lane < n; ++lane) to[lane * stride] = v[lane];
-  }
-  // The sum of all lanes: upper half onto lower half until one is left, the same order on every machine.
+  // The first n lanes, from or to elements that lie `stride` apart; the other lanes are 0. For the ends of rows and for
+  // odd strides: not inline (pack.cpp), so that every formula does not carry copies of these loops.
+  static Pack load(const T* from, std::int64_t stride, int n);
+  void store(T* to, std::int64_t stride, int n) const;
+  // The sum of all lanes: upper half onto lower half until one is left, the same order on every machine. Shuffles and
+  // no memcpy: a pack that goes through memory in two halves stalls the loop that fills it.
   T sum() const {
-    typedef T Half __attribute__((vector_size(32)));
-    typedef T Quarter __attribute__((vector_size(16)));
-    Half low, high;
-    std::memcpy(&low, &v, 32);
-    std::memcpy(&high, reinterpret_cast<const char*>(&v) + 32, 32);
-    low += high;
-    Quarter first, second;
-    std::memcpy(&first, &low, 16);
-    std::memcpy(&second, reinterpret_cast<const char*>(&low) + 16, 16);
-    first += second;
-    if constexpr (lanes == 16) return (first[0] + first[2]) + (first[1] + first[3]);
-    else return first[0] + first[1];
+    if constexpr (lanes == 16) {
+      const auto half = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                        __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+      const auto quarter =
+          __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
+      return (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
+    } else {
+      const auto half = __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+      return (half[0] + half[2]) + (half[1] + half[3]);
+    }
   }
-  Pack first(int n) const {  // the first n lanes, 0 in the others
-    Pack pack = *this;
-    for (int lane = n; lane < lanes; ++lane) pack.v[lane] = 0;
-    return pack;
-  }
+  Pack first(int n) const;  // the first n lanes, 0 in the others
 };
 
 template <class A>

@@ -9,53 +9,62 @@
 
 namespace gradus::detail {
 
+// One operand along a row. A stretched one (stride 0) is spread over a pack once per row.
+template <class T> struct RowReader {
+  const T* row;
+  std::int64_t stride;
+  Pack<T> spread;
+  void begin() { spread = stride == 0 ? Pack<T>::broadcast(*row) : Pack<T>{}; }
+  // For strides 0 and 1: nothing here is a call, so the loop keeps its constants in registers.
+  Pack<T> whole(std::int64_t i) const { return stride == 0 ? spread : Pack<T>::load(row + i); }
+  // For any stride and for the end of a row.
+  Pack<T> part(std::int64_t i, int lanes) const { return Pack<T>::load(row + i * stride, stride, lanes); }
+};
+
+template <std::size_t N> bool plain(const std::array<std::int64_t, N>& strides) {
+  bool all = true;
+  for (std::int64_t stride : strides) all = all && (stride == 0 || stride == 1);
+  return all;
+}
+
 // target = f(from...), or += when Add; all of one shape. Where an added target is stretched along the row, the row is
 // summed in a register first.
 template <class T, bool Add, class F, class... From> void pointwise_rows(Tensor& target, F f, const From&... from) {
-  constexpr int n = sizeof...(From) + 1;
-  const StridedLoop<n> loop(target.shape(), {&target.strides(), &from.strides()...});
-  const auto step = loop.row_strides();
-  const std::int64_t length = loop.row_length();
-  T* out = target.mutable_data<T>();
-  const std::array<const T*, n> in{nullptr, from.template data<T>()...};
   using P = Pack<T>;
-  loop.for_each_row([&](const std::array<std::int64_t, n>& offset) {
+  constexpr std::size_t n = sizeof...(From);
+  const StridedLoop<n + 1> loop(target.shape(), {&target.strides(), &from.strides()...});
+  const auto step = loop.row_strides(), next_row = loop.row_steps();
+  const std::int64_t length = loop.row_length(), rows = loop.rows();
+  // A target that is stretched along the row and only written keeps what is written last: that is the slow loop's
+  // business.
+  const std::int64_t whole_packs = plain(step) && (Add || step[0] == 1) ? length - length % P::lanes : 0;
+  T* first = target.mutable_data<T>();
+  const std::array<const T*, n> origin{from.template data<T>()...};
+  loop.for_each_plane([&](const std::array<std::int64_t, n + 1>& offset) {
     [&]<std::size_t... k>(std::index_sequence<k...>) {
-      std::array<const T*, n> at{(k == 0 ? nullptr : in[k] + offset[k])...};
-      T* to = out + offset[0];
-      P total{};  // of a row whose target is a single stretched number
-      std::int64_t i = 0;
-      auto put = [&](P value, int lanes) {
-        if (Add && step[0] == 0) {
-          total = total + (lanes == P::lanes ? value : value.first(lanes));
-        } else if (step[0] == 1 && lanes == P::lanes) {
-          if (Add) value = P::load(to + i) + value;
-          value.store(to + i);
-        } else {
-          if (Add) value = P::load(to + i * step[0], step[0], lanes) + value;
-          value.store(to + i * step[0], step[0], lanes);
+      std::array<RowReader<T>, n> in{RowReader<T>{origin[k] + offset[k + 1], step[k + 1], {}}...};
+      T* to = first + offset[0];
+      const std::int64_t stride = step[0];
+      for (std::int64_t row = 0; row < rows; ++row) {
+        (in[k].begin(), ...);
+        P total{};
+        std::int64_t i = 0;
+        for (; i < whole_packs; i += P::lanes) {
+          const P value = f(in[k].whole(i)...);
+          if (Add && stride == 0) total.v = total.v + value.v;
+          else (Add ? P::load(to + i) + value : value).store(to + i);
         }
-      };
-      for (; i + P::lanes <= length; i += P::lanes) {
-        auto whole = [&](std::size_t j) {
-          return step[j] == 1 ? P::load(at[j] + i) : P::load(at[j] + i * step[j], step[j], P::lanes);
-        };
-        put(
-            [&]<std::size_t... j>(std::index_sequence<j...>) {
-              return f(whole(j + 1)...);
-            }(std::make_index_sequence<n - 1>{}),
-            P::lanes);
+        for (; i < length; i += P::lanes) {
+          const int lanes = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
+          const P value = f(in[k].part(i, lanes)...);
+          T* place = to + i * stride;
+          if (Add && stride == 0) total.v = total.v + value.first(lanes).v;
+          else (Add ? P::load(place, stride, lanes) + value : value).store(place, stride, lanes);
+        }
+        if (Add && stride == 0) *to += total.sum();
+        to += next_row[0];
+        ((in[k].row += next_row[k + 1]), ...);
       }
-      if (i < length) {
-        const int rest = static_cast<int>(length - i);
-        auto part = [&](std::size_t j) { return P::load(at[j] + i * step[j], step[j], rest); };
-        put(
-            [&]<std::size_t... j>(std::index_sequence<j...>) {
-              return f(part(j + 1)...);
-            }(std::make_index_sequence<n - 1>{}),
-            rest);
-      }
-      if (Add && step[0] == 0) *to += total.sum();
     }
     (std::make_index_sequence<n>{});
   });

@@ -50,14 +50,17 @@ template <int N> class StridedLoop {
   std::int64_t row_length() const { return length_[rank_ - 1]; }
   const std::array<std::int64_t, N>& row_strides() const { return step_[rank_ - 1]; }
 
-  // Calls row(offsets) for every row; offsets[k] is where operand k's row begins.
-  template <class Row> void for_each_row(Row row) const {
+  // The rows come in planes: `rows` of them, row_steps() apart. Calls plane(offsets) for every plane; offsets[k] is
+  // where operand k's first row begins.
+  std::int64_t rows() const { return rank_ > 1 ? length_[rank_ - 2] : 1; }
+  std::array<std::int64_t, N> row_steps() const { return rank_ > 1 ? step_[rank_ - 2] : std::array<std::int64_t, N>{}; }
+  template <class Plane> void for_each_plane(Plane plane) const {
     if (empty_) return;
     std::array<std::int64_t, N> offset{};
     std::array<std::int64_t, max_rank> index{};
     while (true) {
-      row(offset);
-      int axis = rank_ - 2;
+      plane(offset);
+      int axis = rank_ - 3;
       for (; axis >= 0; --axis) {
         for (int k = 0; k < N; ++k) offset[k] += step_[axis][k];
         if (++index[axis] < length_[axis]) break;
