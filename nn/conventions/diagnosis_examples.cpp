@@ -52,7 +52,8 @@ std::size_t width(const Parts& parts, const Sizes& n, std::size_t d_v, std::size
   return sum;
 }
 
-void cell_parameters(Arrays& a, Numbers& r, const Recipe& recipe, const std::string& suffix, std::size_t d_in, std::size_t d) {
+void cell_parameters(Arrays& a, Numbers& r, const Recipe& recipe, const std::string& suffix, std::size_t d_in,
+                     std::size_t d) {
   const std::size_t rows = recipe.gates * d;
   a["W" + suffix] = r({rows, d_in}, .8);
   a["U" + suffix] = r({rows, d}, .8);
@@ -71,7 +72,8 @@ bool by_hand(Model& m, const std::string& field, const std::string& id) {
 
 void apply_choices(Model& m, const Choices& choices, const Arrays& a, const std::vector<Stage>& stages) {
   for (const Field& f : fields()) {
-    const bool acts = std::any_of(f.stages.begin(), f.stages.end(), [&](Stage s) { return std::find(stages.begin(), stages.end(), s) != stages.end(); });
+    const bool acts = std::any_of(f.stages.begin(), f.stages.end(),
+                                  [&](Stage s) { return std::find(stages.begin(), stages.end(), s) != stages.end(); });
     const std::string id = chosen(choices, f.name);
     if (!acts) {
       if (!id.empty() && !stages.empty())
@@ -90,7 +92,8 @@ void apply_choices(Model& m, const Choices& choices, const Arrays& a, const std:
     }
     if (std::find(stages.begin(), stages.end(), Stage::heads) == stages.end() && by_hand(m, f.name, id)) continue;
     const Option* o = find_option(f.name, id);
-    if (!o || !o->apply(m, a)) throw std::invalid_argument("diagnosis example: " + std::string(f.name) + "=" + id + " does not apply here");
+    if (!o || !o->apply(m, a))
+      throw std::invalid_argument("diagnosis example: " + std::string(f.name) + "=" + id + " does not apply here");
   }
 }
 
@@ -116,7 +119,8 @@ Arrays decoder_example(const Recipe& recipe, const Choices& choices, std::uint64
   Numbers r{seed};
   const std::string score = chosen(choices, "score").empty() ? "additive" : chosen(choices, "score");
   Sizes n{5, 4, 7, 3, 8, 4, 9};
-  const bool same = score == "dot" || score == "scaled_dot" || score == "cosine" || chosen(choices, "W_a") == "transposed" || score == "dot_beside_parameters";
+  const bool same = score == "dot" || score == "scaled_dot" || score == "cosine" ||
+                    chosen(choices, "W_a") == "transposed" || score == "dot_beside_parameters";
   if (same) n.d_h = n.d_s;
   if (chosen(choices, "W_a") == "additive_transposed") n.d_attn = n.d_s;
   if (chosen(choices, "W_a") == "exchanged") n.d_h = n.d_s;
@@ -154,11 +158,14 @@ Arrays decoder_example(const Recipe& recipe, const Choices& choices, std::uint64
   if (recipe.biases > 0) a["b"] = Array({recipe.gates * n.d_s});
   if (recipe.biases > 1) a["b_u"] = Array({recipe.gates * n.d_s});
   Choices all = choices;
-  if (chosen(choices, "readout").empty()) all.emplace_back("readout", recipe.attentional ? "htilde" : recipe.maxout ? "maxout" : "s,y,c");
+  if (chosen(choices, "readout").empty())
+    all.emplace_back("readout", recipe.attentional ? "htilde" : recipe.maxout ? "maxout" : "s,y,c");
   if (chosen(choices, "query").empty()) all.emplace_back("query", recipe.attentional ? "s_t" : "s_prev");
-  if (chosen(choices, "input").empty()) all.emplace_back("input", recipe.attentional ? "feeding" : chosen(all, "query") == "s_t" ? "c_prev" : "c_t");
+  if (chosen(choices, "input").empty())
+    all.emplace_back("input", recipe.attentional ? "feeding" : chosen(all, "query") == "s_t" ? "c_prev" : "c_t");
   if (chosen(choices, "score").empty()) all.emplace_back("score", score);
-  std::vector<Stage> stages = {Stage::score, Stage::weights, Stage::context, Stage::cell, Stage::attentional, Stage::readout};
+  std::vector<Stage> stages = {Stage::score, Stage::weights,     Stage::context,
+                               Stage::cell,  Stage::attentional, Stage::readout};
   if (recipe.starts) stages.push_back(Stage::start);
   {
     // Square blocks need to be seen by the options that read them.
@@ -171,7 +178,8 @@ Arrays decoder_example(const Recipe& recipe, const Choices& choices, std::uint64
   }
   apply_choices(m, all, a, stages);
   for (std::size_t l = 0; l < recipe.layers; ++l)
-    cell_parameters(a, r, recipe, l ? "_l" + std::to_string(l) : "", l ? n.d_s : width(m.decoder.cell_input, n, d_v, recipe.layers), n.d_s);
+    cell_parameters(a, r, recipe, l ? "_l" + std::to_string(l) : "",
+                    l ? n.d_s : width(m.decoder.cell_input, n, d_v, recipe.layers), n.d_s);
   if (recipe.attentional) a["W_c"] = r({n.d_htilde, width(m.decoder.attentional, n, d_v, recipe.layers)});
   if (!recipe.maxout) a["W_o"] = r({n.vocab, width(m.decoder.readout, n, d_v, recipe.layers)});
   if (recipe.gates == 4) a["cell_0"] = r({B, n.d_s});
@@ -190,14 +198,17 @@ Arrays decoder_example(const Recipe& recipe, const Choices& choices, std::uint64
   a["s"] = Array({B, T + 1, n.d_s});
   for (std::size_t b = 0; b < B; ++b) a["s"].set_row({b, 0}, a["s_0"].row({b}));
   a["e"] = Array({B, T, T_enc});
-  const std::vector<Stage> order = {Stage::score, Stage::weights, Stage::context, Stage::attentional, Stage::cell, Stage::readout};
+  const std::vector<Stage> order = {Stage::score,       Stage::weights, Stage::context,
+                                    Stage::attentional, Stage::cell,    Stage::readout};
   for (std::size_t sweep = 0; sweep < 3 * T + 6; ++sweep) {
     bool moved = false;
     for (Stage stage : order) {
       if (stage == Stage::attentional && !recipe.attentional) continue;
       const Array made = get(stage_outputs(m, a, {stage}), output_of(stage));
       Array& old = a[output_of(stage)];
-      moved = moved || made.shape != old.shape || !std::equal(made.data.begin(), made.data.end(), old.data.begin(), [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+      moved = moved || made.shape != old.shape ||
+              !std::equal(made.data.begin(), made.data.end(), old.data.begin(),
+                          [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
       old = made;
     }
     if (!moved) break;
@@ -210,19 +221,29 @@ Arrays decoder_example(const Recipe& recipe, const Choices& choices, std::uint64
 
 Arrays recurrent_example(const Recipe& recipe, const Choices& choices, std::uint64_t seed, Model& m) {
   Numbers r{seed};
-  const std::size_t d = recipe.equal ? 4 : 5, d_x = recipe.equal || chosen(choices, "layout") == "W_transposed" || chosen(choices, "layout") == "both_transposed" ? d : 3;
+  const std::size_t d = recipe.equal ? 4 : 5, d_x = recipe.equal || chosen(choices, "layout") == "W_transposed" ||
+                                                            chosen(choices, "layout") == "both_transposed"
+                                                        ? d
+                                                        : 3;
   const std::size_t B = recipe.B, T = recipe.T_enc;
-  Arrays a = {{"x", r({B, T, d_x})}, {"mask", lengths(recipe, T)}, {"h0", r({recipe.layers * recipe.directions, B, d})}};
+  Arrays a = {
+      {"x", r({B, T, d_x})}, {"mask", lengths(recipe, T)}, {"h0", r({recipe.layers * recipe.directions, B, d})}};
   if (recipe.gates == 4) a["c0"] = r({recipe.layers * recipe.directions, B, d});
   const std::string merge = chosen(choices, "merge");
-  const std::size_t between = recipe.directions * (merge == "sum" || merge == "mean" ? 1 : recipe.directions == 2 ? 1 : 1) * d;
+  const std::size_t between = recipe.directions *
+                              (merge == "sum" || merge == "mean" ? 1
+                               : recipe.directions == 2          ? 1
+                                                                 : 1) *
+                              d;
   for (std::size_t l = 0; l < recipe.layers; ++l)
     for (std::size_t k = 0; k < recipe.directions; ++k) {
       const bool narrow = merge == "sum" || merge == "mean";
-      cell_parameters(a, r, recipe, (l ? "_l" + std::to_string(l) : "") + (k ? "_reverse" : ""), l ? (narrow ? d : between) : d_x, d);
+      cell_parameters(a, r, recipe, (l ? "_l" + std::to_string(l) : "") + (k ? "_reverse" : ""),
+                      l ? (narrow ? d : between) : d_x, d);
     }
   if (!recipe.padded) a.erase("mask");
-  apply_choices(m, choices, a, recipe.starts ? std::vector<Stage>{Stage::run, Stage::ends} : std::vector<Stage>{Stage::run});
+  apply_choices(m, choices, a,
+                recipe.starts ? std::vector<Stage>{Stage::run, Stage::ends} : std::vector<Stage>{Stage::run});
   Arrays out = stage_outputs(m, a, {Stage::run});
   a["h"] = get(out, "h");
   a["h_n"] = get(out, "h_n");
@@ -234,7 +255,8 @@ Arrays recurrent_example(const Recipe& recipe, const Choices& choices, std::uint
 Arrays heads_example(const Recipe& recipe, const Choices& choices, std::uint64_t seed, Model& m) {
   Numbers r{seed};
   const std::size_t B = recipe.B, T_q = recipe.T_dec, T_k = recipe.T_enc, d_k = 3, d = d_k * recipe.heads;
-  Arrays a = {{"query", r({B, T_q, d})}, {"key", r({B, T_k, d})}, {"value", r({B, T_k, d})}, {"mask", lengths(recipe, T_k)}};
+  Arrays a = {
+      {"query", r({B, T_q, d})}, {"key", r({B, T_k, d})}, {"value", r({B, T_k, d})}, {"mask", lengths(recipe, T_k)}};
   for (const char* which : {"Q", "K", "V", "O"}) {
     a[std::string("W_") + which] = r({d, d});
     a[std::string("b_") + which] = r({d}, .5);
@@ -292,7 +314,9 @@ Confusion confusion_matrix(const Recipe& recipe, const Choices& choices, std::ui
       if (f.alias.empty()) alike.insert(f.code);
       for (const std::string& name : f.alias) alike.insert(name);
     }
-    for (std::size_t j = 0; j < all.size(); ++j) out.agrees[i][j] = i == j ? alike.count(out.codes[i]) > 0 : alike.count(out.codes[j]) > 0 && out.codes[j] != out.codes[i];
+    for (std::size_t j = 0; j < all.size(); ++j)
+      out.agrees[i][j] =
+          i == j ? alike.count(out.codes[i]) > 0 : alike.count(out.codes[j]) > 0 && out.codes[j] != out.codes[i];
     out.largest_class = std::max(out.largest_class, alike.size());
   }
   return out;
