@@ -247,7 +247,7 @@ class Search {
     return residual(group, *model, whole_batch(*model) ? given_ : seen_);
   }
 
-  double residual(const Group& group, const Model& model, const Arrays& on) const {
+  double residual(const Group& group, const Model& model, const Arrays& on) {
     try {
       const Arrays got = stage_outputs(model, on, group.stages);
       double most = 0;
@@ -257,7 +257,8 @@ class Search {
       }
       return most;
     } catch (const std::invalid_argument&) {
-      return infinite;  // shapes that do not go with this hypothesis
+      ++misfits_;
+      return infinite;  // shapes that do not go with this hypothesis, or an array that is not there
     }
   }
 
@@ -367,6 +368,8 @@ class Search {
 
   void find(const Group& group) {
     choose_what_is_seen();
+    misfits_ = 0;
+    const std::size_t before = verdict_.tried;
     const std::vector<Hypothesis> free_ones = combinations(group);
     std::vector<Scored> level0;
     for (const Hypothesis& h : free_ones) level0.push_back({h, residual(group, h)});
@@ -412,7 +415,8 @@ class Search {
       tried.insert(tried.end(), level2.begin(), level2.end());
     }
     if (hits.empty()) {
-      unknown(group, tried);
+      if (misfits_ == verdict_.tried - before) nothing_fits(group);
+      else unknown(group, tried);
       return;
     }
     settle(group, hits, tried, level);
@@ -490,6 +494,13 @@ class Search {
       for (std::size_t i : group.fields)
         if (s.hypothesis[i] != best.hypothesis[i]) open[i].insert(s.hypothesis[i]);
       rivals.insert(codes(group, s.hypothesis));
+    }
+    // A set of mistakes that contains another agreeing set says nothing more: the rest of it is open.
+    for (auto it = rivals.begin(); it != rivals.end();) {
+      const bool contains_another = std::any_of(rivals.begin(), rivals.end(), [&](const std::set<std::string>& other) {
+        return other != *it && std::includes(it->begin(), it->end(), other.begin(), other.end());
+      });
+      it = contains_another ? rivals.erase(it) : std::next(it);
     }
     for (std::size_t i : group.fields)
       for (std::size_t k = 0; k < all_[i].options.size(); ++k) {
@@ -600,6 +611,30 @@ class Search {
   }
 
   // ---- nothing agrees: the kind at least
+
+  // No combination of the arrays has the sizes that the parameters of this stage need.
+  void nothing_fits(const Group& group) {
+    const Words where = where_of(group);
+    const bool reads_input = std::any_of(group.stages.begin(), group.stages.end(), [](Stage s) {
+      return s == Stage::cell || s == Stage::attentional || s == Stage::readout;
+    });
+    if (trace_.kind == TraceKind::decoder && reads_input && !there("y_emb")) {
+      verdict_.notes.push_back({where.en + " cannot be checked: y_emb (B, T_dec, d_emb) is missing",
+                                where.zh + " 无法核对:缺少 y_emb (B, T_dec, d_emb)"});
+      return;
+    }
+    verdict_.checked = true;
+    named_unknown_ = true;
+    Finding f;
+    f.code = "UNKNOWN";
+    f.kind = Kind::shape;
+    f.where = where;
+    f.sentence = {"no way of joining the given arrays has the sizes that the parameters need",
+                  "给出的数组无论怎样拼接,都与参数的尺寸不符"};
+    f.fix = {"compare the shapes of the parameters with what they multiply", "核对参数与其所乘向量的形状"};
+    f.test = "CHECK(W.shape() == Shape{d_out, d_in});";
+    verdict_.findings.push_back(f);
+  }
 
   void unknown(const Group& group, const std::vector<Scored>& tried) {
     double best = infinite;
@@ -806,6 +841,27 @@ class Search {
       for (const auto& [name, g] : seeds) sum += dot(get(made, name).data, g.data);
       return sum;
     };
+    // The same loss with the states held constant: what a detached state would give.
+    const auto detached = [&](const Arrays& at) {
+      Arrays held = at;
+      for (const char* name : {"s", "m"})
+        if (there(name)) held[name] = get(given_, name);
+      std::vector<Stage> stages = {Stage::score, Stage::weights, Stage::context};
+      if (there("W_c")) stages.push_back(Stage::attentional);
+      if (there("W_o")) stages.push_back(Stage::readout);
+      const Arrays made = stage_outputs(model, held, stages);
+      double sum = 0;
+      for (const auto& [name, g] : seeds)
+        if (const Array* o = reference::find(made, name)) sum += dot(o->data, g.data);
+      return sum;
+    };
+    const bool can_hold = trace_.kind == TraceKind::decoder && there("s") && base_.decoder.attends;
+    set_entries(inputs, trace_.gradients.size());
+    if (entries_ == 0) {
+      verdict_.notes.push_back({"the gradients were not checked: the model is too large for central differences; dump a smaller one",
+                                "未核对梯度:模型太大,不适合中心差分;请另存一个小模型"});
+      return;
+    }
     std::size_t right = 0;
     for (const auto& [name, analytic] : trace_.gradients) {
       const Array* at = reference::find(inputs, name);
@@ -819,7 +875,7 @@ class Search {
                          {"sum the gradient over the axes that were broadcast", "沿被广播的轴对梯度求和"});
         continue;
       }
-      if (judge_gradient(name, analytic, inputs, loss)) ++right;
+      if (judge_gradient(name, analytic, inputs, loss, can_hold ? ScalarFunction(detached) : ScalarFunction())) ++right;
     }
     if (right && verdict_.code().empty())
       verdict_.notes.push_back(
@@ -827,30 +883,75 @@ class Search {
            std::to_string(right) + " 个梯度与所判约定的中心差分一致"});
   }
 
-  bool judge_gradient(const std::string& name, const Array& analytic, Arrays& inputs, const ScalarFunction& loss) {
-    // At most 24 entries, spread evenly.
-    const std::size_t n = analytic.data.size(), stride = std::max<std::size_t>(1, n / 24);
-    Vec a, d;
-    double scale = 0;
-    for (double x : analytic.data) scale = std::max(scale, std::fabs(x));
+  // How many entries of each gradient can be compared in a fraction of a second, from the sizes alone.
+  void set_entries(const Arrays& inputs, std::size_t gradients) {
+    double work = 500;
+    const Array* steps = reference::find(inputs, trace_.kind == TraceKind::decoder ? "y_emb" : trace_.kind == TraceKind::recurrent ? "x" : "query");
+    const double n = steps ? static_cast<double>(steps->dim(0) * steps->dim(1)) : 1;
+    for (const auto& [name, a] : inputs) work += static_cast<double>(a.data.size()) * (a.shape.size() == 2 ? n : 4);
+    if (const Array *H = reference::find(inputs, "H"), *v = reference::find(inputs, "v_a"); H && v)
+      work += n * static_cast<double>(H->dim(1) * v->data.size()) * 20;
+    entries_ = std::min<std::size_t>(24, static_cast<std::size_t>(1.5e8 / (2 * work * static_cast<double>(gradients))));
+  }
+
+  // Central differences at some entries, spread evenly.
+  Vec differences(const std::string& name, Arrays& inputs, const ScalarFunction& loss) const {
+    Vec d;
     Array& x = inputs[name];
-    for (std::size_t i = 0; i < n; i += stride) {
+    for (std::size_t i : places(x)) {
       const double kept = x.data[i], h = 6e-6 * std::max(1.0, std::fabs(kept));
       x.data[i] = kept + h;
       const double above = loss(inputs);
       x.data[i] = kept - h;
       const double below = loss(inputs);
       x.data[i] = kept;
-      a.push_back(analytic.data[i]);
       d.push_back((above - below) / (2 * h));
     }
-    double most = 0, size = 0;
+    return d;
+  }
+
+  std::vector<std::size_t> places(const Array& x) const {
+    std::vector<std::size_t> list;
+    const std::size_t n = x.data.size(), stride = std::max<std::size_t>(1, n / entries_);
+    for (std::size_t k = 0; k * stride < n && list.size() < entries_; ++k)
+      list.push_back(std::min(n - 1, k * stride + k % stride));  // no two in one column again and again
+    return list;
+  }
+
+  bool close(const Vec& a, const Vec& d, double scale) const {
+    double most = 0, size = scale;
+    if (!std::all_of(a.begin(), a.end(), [](double x) { return std::isfinite(x); })) return false;
     for (std::size_t i = 0; i < a.size(); ++i)
       most = std::max(most, std::fabs(a[i] - d[i])), size = std::max(size, std::fabs(d[i]));
-    size = std::max(size, scale);
-    const double bound = single_ ? 2e-3 : 1e-6;
-    if (most <= bound * std::max(size, single_ ? 1e-3 : 1e-5)) return true;
-    name_gradient(name, a, d, analytic, bound);
+    return most <= (single_ ? 2e-3 : 1e-6) * std::max(size, single_ ? 1e-3 : 1e-5);
+  }
+
+  bool judge_gradient(const std::string& name, const Array& analytic, Arrays& inputs, const ScalarFunction& loss,
+                      const ScalarFunction& detached) {
+    Vec a, flipped;
+    double scale = 0;
+    for (double x : analytic.data) scale = std::max(scale, std::fabs(x));
+    const bool square = analytic.shape.size() == 2 && analytic.dim(0) == analytic.dim(1);
+    for (std::size_t i : places(analytic)) {
+      a.push_back(analytic.data[i]);
+      if (square) flipped.push_back(analytic.data[i % analytic.dim(1) * analytic.dim(1) + i / analytic.dim(1)]);
+    }
+    const Vec d = differences(name, inputs, loss);
+    if (close(a, d, scale)) return true;
+    if (square && close(flipped, d, scale)) {
+      gradient_finding(name, "GRAD_TRANSPOSED", Kind::graph,
+                       {"the gradient of " + name + " is transposed", name + " 的梯度被转置了"},
+                       {"transpose it, and test with sizes that differ", "转置它,并用不同的尺寸测试"});
+      return false;
+    }
+    if (detached && scale > 0 && close(a, differences(name, inputs, detached), scale)) {
+      gradient_finding(name, "STATE_DETACHED", Kind::graph,
+                       {"the gradient of " + name + " misses what flows through the decoder's states: they were detached",
+                        name + " 的梯度缺少流经解码器状态的部分:状态被 detach 了"},
+                       {"keep the states in the graph within a sequence", "同一序列内让状态留在计算图里"});
+      return false;
+    }
+    name_gradient(name, a, d, analytic, single_ ? 2e-3 : 1e-6);
     return false;
   }
 
@@ -922,6 +1023,7 @@ class Search {
   std::string owner_order_;
   Hypothesis chosen_;
   bool single_ = false, named_unknown_ = false;
+  std::size_t misfits_ = 0, entries_ = 24;
   double tolerance_ = 1e-9, apart_ = 1e-4;
   std::vector<std::string> follows_en_, follows_zh_;
 };

@@ -53,6 +53,8 @@ Said name_of(Stage stage);
 
 // Everything that a hypothesis can say about a model.
 struct Model {
+  Model() { decoder.attention.empty_row = reference::EmptyRow::zeros; }
+
   reference::DecoderConvention decoder;  // its attention and its cell serve the other kinds of trace too
   reference::RunConvention run;
   reference::BidirectionalConvention both;

@@ -27,6 +27,16 @@ bool padded(const Arrays& a) {
   return false;
 }
 
+// Inverted, the mask of a full row leaves nothing to attend to: frameworks give NaN or uniform weights then.
+bool some_row_is_full(const Arrays& a) {
+  const Array& mask = get(a, "mask");
+  for (std::size_t b = 0; b < mask.dim(0); ++b) {
+    const Row row = mask.row({b});
+    if (std::all_of(row.begin(), row.end(), [](double x) { return x != 0; })) return true;
+  }
+  return false;
+}
+
 // Whether the mask, read along the decoder steps, hides one: otherwise it is no mask at all.
 bool hides_a_query(const Arrays& a) {
   const Array *mask = find(a, "y_mask"), *alpha = find(a, "alpha");
@@ -987,6 +997,26 @@ std::vector<Field> weight_fields() {
        .code = "MASK_INVERTED",
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::inverted, padded(a); },
+       .sentence = {"the mask is inverted: real positions are hidden and padding is attended to",
+                    "掩码取反了:真实位置被遮住,填充反而被关注"},
+       .used = "alpha = softmax(where(mask, -inf, e))",
+       .paper = paper,
+       .fix = {"true means real here: use the mask as it is", "true 表示真实位置:直接使用,不要取反"},
+       .test = pads},
+      {.id = "inverted_uniform",
+       .code = "MASK_INVERTED",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::inverted, attention(m).empty_row = EmptyRow::uniform, padded(a) && some_row_is_full(a); },
+       .sentence = {"the mask is inverted: real positions are hidden and padding is attended to",
+                    "掩码取反了:真实位置被遮住,填充反而被关注"},
+       .used = "alpha = softmax(where(mask, -inf, e))",
+       .paper = paper,
+       .fix = {"true means real here: use the mask as it is", "true 表示真实位置:直接使用,不要取反"},
+       .test = pads},
+      {.id = "inverted_nan",
+       .code = "MASK_INVERTED",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::inverted, attention(m).empty_row = EmptyRow::nan, padded(a) && some_row_is_full(a); },
        .sentence = {"the mask is inverted: real positions are hidden and padding is attended to",
                     "掩码取反了:真实位置被遮住,填充反而被关注"},
        .used = "alpha = softmax(where(mask, -inf, e))",

@@ -1,0 +1,242 @@
+// Inputs that cannot tell: the diagnosis must say so and propose one that can, and never name by guess.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "nn/conventions/diagnosis.h"
+
+using namespace gradus;
+using namespace gradus::diagnosis;
+using reference::Array;
+using reference::Arrays;
+
+namespace {
+
+// What a trace holds, to be changed before it is diagnosed again.
+Trace with(const Trace& trace, const std::function<void(Arrays&)>& change, const std::string& claim = "") {
+  Arrays a = trace.arrays;
+  change(a);
+  Meta meta = trace.meta;
+  meta.claims = claim;
+  return make_trace(a, meta, trace.single);
+}
+
+void check_open(const std::string& what, const Verdict& v, std::vector<const char*> open) {
+  CAPTURE(what);
+  INFO(v.text());
+  CHECK(v.code() == "");
+  for (const char* field : open) {
+    CAPTURE(field);
+    CHECK(v.leaves_open(field));
+  }
+  for (const Open& o : v.open) {
+    CHECK(!o.tell.en.empty());
+    CHECK(!o.tell.zh.empty());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("blind: the inputs on which published mistakes hide") {
+  // One encoder position: every weight is 1.
+  check_open("T_enc = 1", diagnose(make_example({.padded = false, .T_enc = 1}, {}, 1)), {"query", "energy", "axis", "normaliser", "mask"});
+  // All lengths equal.
+  check_open("no padding", diagnose(make_example({.padded = false}, {}, 2)), {"mask"});
+  // A single step from one state: s_{t-1} and s_0 are one.
+  check_open("one step", diagnose(make_example({.T_dec = 1}, {}, 3)), {"query"});
+  // z saturated at 0 in the convention where it replaces: s_t = s_{t-1}, whatever the query is.
+  {
+    const Trace made = make_example({}, {{"update", "replaces"}}, 4);
+    Arrays a = made.arrays;
+    Array& s = a.at("s");
+    for (std::size_t b = 0; b < s.dim(0); ++b)
+      for (std::size_t t = 1; t < s.dim(1); ++t) s.set_row({b, t}, s.row({b, 0}));
+    Arrays kept = {{"H", a.at("H")}, {"mask", a.at("mask")}, {"s", s}, {"W_a", a.at("W_a")}, {"U_a", a.at("U_a")}, {"v_a", a.at("v_a")}};
+    Array alpha({s.dim(0), s.dim(1) - 1, a.at("H").dim(1)});
+    for (std::size_t b = 0; b < s.dim(0); ++b)
+      for (std::size_t t = 0; t + 1 < s.dim(1); ++t) alpha.set_row({b, t}, a.at("alpha").row({b, 0}));
+    kept["alpha"] = alpha;
+    check_open("latched state", diagnose(make_trace(kept)), {"query"});
+    Meta meta;
+    meta.claims = "luong2015";
+    kept.erase("U_a");
+    CHECK(diagnose(make_trace(kept, meta)).findings.size() > 0);  // no longer a scorer that fits: never named by guess
+  }
+  // A symmetric W_a looks the same both ways.
+  {
+    const Trace made = make_example({.attentional = true, .equal = true}, {{"score", "general"}}, 5);
+    const Array W = made.arrays.at("W_a");
+    const Trace symmetric = make_example({.attentional = true, .equal = true}, {{"score", "general"}}, 5);
+    Arrays a = symmetric.arrays;
+    for (std::size_t i = 0; i < W.dim(0); ++i)
+      for (std::size_t j = 0; j < W.dim(1); ++j) a.at("W_a").at({i, j}) = i == j ? 1 : 0;
+    // Weights for W_a = identity are dot products.
+    const Array &s = a.at("s"), &H = a.at("H"), &mask = a.at("mask");
+    Array& alpha = a.at("alpha");
+    for (std::size_t b = 0; b < alpha.dim(0); ++b)
+      for (std::size_t t = 0; t < alpha.dim(1); ++t) {
+        double sum = 0;
+        for (std::size_t i = 0; i < alpha.dim(2); ++i) {
+          double e = 0;
+          for (std::size_t k = 0; k < H.dim(2); ++k) e += s.at({b, t + 1, k}) * H.at({b, i, k});
+          sum += alpha.at({b, t, i}) = mask.at({b, i}) != 0 ? std::exp(e) : 0;
+        }
+        for (std::size_t i = 0; i < alpha.dim(2); ++i) alpha.at({b, t, i}) /= sum;
+      }
+    Arrays kept = {{"H", H}, {"mask", mask}, {"s", s}, {"W_a", a.at("W_a")}, {"alpha", alpha}};
+    check_open("W_a = identity", diagnose(make_trace(kept)), {"W_a"});
+  }
+  // All annotations equal: any weights give the same context, and scores do not differ.
+  {
+    const Trace made = make_example({.padded = false}, {}, 6);
+    Arrays a = made.arrays;
+    Array& H = a.at("H");
+    for (std::size_t b = 0; b < H.dim(0); ++b)
+      for (std::size_t i = 1; i < H.dim(1); ++i) H.set_row({b, i}, H.row({b, 0}));
+    Arrays kept = {{"H", H}, {"s", a.at("s")}, {"W_a", a.at("W_a")}, {"U_a", a.at("U_a")}, {"v_a", a.at("v_a")}};
+    Array alpha = a.at("alpha"), c = a.at("c");
+    for (double& x : alpha.data) x = 1 / static_cast<double>(H.dim(1));
+    for (std::size_t b = 0; b < c.dim(0); ++b)
+      for (std::size_t t = 0; t < c.dim(1); ++t) c.set_row({b, t}, H.row({b, 0}));
+    kept["alpha"] = alpha, kept["c"] = c;
+    check_open("equal annotations", diagnose(make_trace(kept)), {"query", "sees", "scale", "sum", "values"});
+  }
+  // Batch of one: nothing leaks from row to row.
+  CHECK(diagnose(make_example({.padded = false, .B = 1}, {}, 7)).code() == "");
+  // h = 0 at the only step of a GRU without biases: the reset gate has nothing to reset.
+  {
+    Arrays a = make_example({.kind = TraceKind::recurrent, .biases = 0, .padded = false, .T_enc = 1}, {}, 8).arrays;
+    a.erase("h0");
+    const Array x = a.at("x"), W = a.at("W");
+    Array& h = a.at("h");
+    const std::size_t d = h.dim(2);
+    for (std::size_t b = 0; b < h.dim(0); ++b)
+      for (std::size_t k = 0; k < d; ++k) {
+        double z = 0, n = 0;
+        for (std::size_t j = 0; j < x.dim(2); ++j) z += W.at({d + k, j}) * x.at({b, 0, j}), n += W.at({2 * d + k, j}) * x.at({b, 0, j});
+        h.at({b, 0, k}) = (1 - 1 / (1 + std::exp(-z))) * std::tanh(n);
+      }
+    a.erase("h_n");
+    check_open("first step of a GRU", diagnose(make_trace(a)), {"reset"});
+  }
+}
+
+TEST_CASE("blind: several mistakes that give the same numbers are an alias class with all their names") {
+  // A score that sees only the query, and one that sees only the keys, both are 0 for a dot product.
+  const Verdict v = diagnose(make_example({.attentional = true}, {{"score", "dot"}, {"sees", "no_query"}}, 1));
+  INFO(v.text());
+  REQUIRE(!v.findings.empty());
+  CHECK(v.findings[0].alias.size() == 2);
+  CHECK(v.code() == "SCORE_IGNORES_KEYS|SCORE_IGNORES_QUERY");
+  CHECK(!v.findings[0].tell.en.empty());
+}
+
+TEST_CASE("blind: partial traces give partial answers") {
+  const Trace whole = make_example({}, {}, 1);
+  const auto without = [&](std::vector<const char*> names) {
+    return diagnose(with(whole, [&](Arrays& a) { for (const char* name : names) a.erase(name); }, "bahdanau2014"));
+  };
+  const auto checks = [](const Verdict& v, const std::string& choice) { return std::count(v.choices.begin(), v.choices.end(), choice) == 1; };
+  struct Row {
+    std::vector<const char*> gone;
+    std::vector<const char*> known;
+    bool query_open;
+  };
+  const Row rows[] = {
+      {{"alpha"}, {"query=s_prev", "axis=usual", "input=c_t"}, false},
+      {{"c"}, {"query=s_prev", "input=c_t", "values=usual"}, false},
+      {{"alpha", "c"}, {"query=s_prev", "input=c_t"}, false},
+      {{"logits"}, {"query=s_prev", "input=c_t"}, false},
+      {{"W", "U"}, {"query=s_prev", "sum=usual"}, false},
+      {{"y_emb"}, {"query=s_prev", "sum=usual"}, false},
+      {{"s", "W", "U", "b", "b_u", "W_o", "b_o", "y_emb", "logits"}, {"sum=usual"}, true},
+      {{"W_o", "b_o", "logits", "c", "W", "U", "b", "b_u"}, {"query=s_prev"}, false},
+  };
+  for (const Row& row : rows) {
+    std::string gone;
+    for (const char* name : row.gone) gone += std::string(name) + " ";
+    CAPTURE(gone);
+    const Verdict v = without(row.gone);
+    INFO(v.text());
+    CHECK(v.code() == "");
+    CHECK(v.checked);
+    CHECK(v.leaves_open("query") == row.query_open);
+    for (const char* choice : row.known) {
+      CAPTURE(choice);
+      CHECK(checks(v, choice));
+    }
+  }
+  // Only the logits of a whole run: everything is found at once, from s_0 on.
+  Arrays a = whole.arrays;
+  Array s_0({a.at("s").dim(0), a.at("s").dim(2)});
+  for (std::size_t b = 0; b < s_0.dim(0); ++b) s_0.set_row({b}, a.at("s").row({b, 0}));
+  for (const char* name : {"s", "alpha", "c"}) a.erase(name);
+  a["s_0"] = s_0;
+  const Verdict blind = diagnose(make_trace(a));
+  INFO(blind.text());
+  CHECK(blind.code() == "");
+  CHECK(checks(blind, "query=s_prev"));
+}
+
+TEST_CASE("blind: what fits no hypothesis is UNKNOWN, with the kind that its sums show") {
+  const Trace whole = make_example({}, {}, 1);
+  struct Row {
+    const char* what;
+    std::function<void(Arrays&)> spoil;
+    Kind kind;
+  };
+  const Row rows[] = {
+      {"weights that sum to 1 over the batch",
+       [](Arrays& a) {
+         Array& w = a.at("alpha");
+         for (std::size_t t = 0; t < w.dim(1); ++t)
+           for (std::size_t i = 0; i < w.dim(2); ++i) {
+             double sum = 0;
+             for (std::size_t b = 0; b < w.dim(0); ++b) sum += w.at({b, t, i}) = .1 + .01 * static_cast<double>((b * 7 + t * 3 + i * 5) % 11);
+             for (std::size_t b = 0; b < w.dim(0); ++b) w.at({b, t, i}) /= sum;
+           }
+       },
+       Kind::axis},
+      {"weights on padding",
+       [](Arrays& a) {
+         Array& w = a.at("alpha");
+         for (std::size_t b = 0; b < w.dim(0); ++b)
+           for (std::size_t t = 0; t < w.dim(1); ++t) {
+             double sum = 0;
+             for (std::size_t i = 0; i < w.dim(2); ++i) sum += w.at({b, t, i}) = .2 + .03 * static_cast<double>((b * 5 + t * 7 + i * 3) % 13);
+             for (std::size_t i = 0; i < w.dim(2); ++i) w.at({b, t, i}) /= sum;
+           }
+       },
+       Kind::mask},
+      {"weights that sum to nothing in particular", [](Arrays& a) { for (double& x : a.at("alpha").data) x *= x; }, Kind::convention},
+      {"a cell of another kind", [](Arrays& a) { for (double& x : a.at("s").data) x = .9 * x + .01; }, Kind::gru},
+      {"NaN in the contexts", [](Arrays& a) { a.at("c").data[3] = std::nan(""); }, Kind::numerics},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.what);
+    const Verdict v = diagnose(with(whole, row.spoil));
+    INFO(v.text());
+    REQUIRE(v.find("UNKNOWN") != nullptr);
+    const bool right = std::any_of(v.findings.begin(), v.findings.end(), [&](const Finding& f) { return f.code == "UNKNOWN" && f.kind == row.kind; });
+    CHECK(right);
+  }
+}
+
+TEST_CASE("blind: weights alone are judged by their sums") {
+  const Trace whole = make_example({.padded = false}, {}, 1);
+  const auto weights_only = [&](const std::function<void(Array&)>& change) {
+    Arrays a = {{"H", whole.arrays.at("H")}, {"alpha", whole.arrays.at("alpha")}};
+    change(a.at("alpha"));
+    return diagnose(make_trace(a));
+  };
+  CHECK(weights_only([](Array&) {}).code() == "");
+  CHECK(weights_only([](Array& w) { for (double& x : w.data) x = 1; }).code() == "SOFTMAX_AXIS_SINGLETON");
+  CHECK(weights_only([](Array& w) {
+          for (std::size_t b = 0; b < w.dim(0); ++b)
+            for (std::size_t t = 0; t < w.dim(1); ++t)
+              for (std::size_t i = 0; i < w.dim(2); ++i) w.at({b, t, i}) = (b + 1.0 + .1 * static_cast<double>(i % 2) * (b == 0) - .1 * static_cast<double>(i % 2) * (b == 1)) / 6.0;
+        }).code() == "SOFTMAX_AXIS_BATCH");
+}

@@ -1,0 +1,82 @@
+// Traces whose forward is right and whose gradients are not.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "nn/conventions/diagnosis.h"
+#include "nn/conventions/diagnosis_stages.h"
+
+using namespace gradus;
+using namespace gradus::diagnosis;
+using reference::Array;
+using reference::Arrays;
+
+namespace {
+
+const std::string traces = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/traces/";
+
+}  // namespace
+
+TEST_CASE("diagnosis: gradients that are right are counted, those that are wrong are named") {
+  for (const char* name : {"torch_bahdanau", "torch_luong_general_feed", "torch_gru", "torch_lstm"}) {
+    CAPTURE(name);
+    const Trace trace = read_trace(traces + name);
+    REQUIRE(trace.gradients.size() > 4);
+    CHECK(diagnose(trace).code() == "");
+    const std::string weight = trace.kind == TraceKind::decoder ? "W_a" : "U";
+    const struct {
+      const char* code;
+      std::function<void(Array&)> spoil;
+    } rows[] = {
+        {"GRAPH_DROPPED", [](Array& g) { std::fill(g.data.begin(), g.data.end(), 0.0); }},
+        {"GRAD_SIGN", [](Array& g) { for (double& x : g.data) x = -x; }},
+        {"GRAD_SCALED", [](Array& g) { for (double& x : g.data) x *= .5; }},
+        {"GRAD_WRONG", [](Array& g) { for (std::size_t i = 0; i < g.data.size(); ++i) g.data[i] *= i % 2 ? 1.01 : .99; }},
+        {"GRAD_NOT_FINITE", [](Array& g) { g.data[0] = std::numeric_limits<double>::quiet_NaN(); }},
+        {"UNBROADCAST_MISSING", [](Array& g) { g.shape.insert(g.shape.begin(), 1); }},
+    };
+    for (const auto& row : rows) {
+      CAPTURE(row.code);
+      Trace spoiled = trace;
+      row.spoil(spoiled.gradients.at(weight));
+      const Verdict v = diagnose(spoiled);
+      INFO(v.text());
+      CHECK(v.code() == row.code);
+      CHECK(std::count_if(v.findings.begin(), v.findings.end(), [](const Finding& f) { return f.error; }) == 1);
+      Options without;
+      without.gradients = false;
+      CHECK(diagnose(spoiled, without).code() == "");
+    }
+  }
+}
+
+TEST_CASE("diagnosis: a detached state is seen in the gradient of the score") {
+  Trace trace = read_trace(traces + "torch_bahdanau");
+  // The gradient of W_a with the states held constant, by central differences of the same stages.
+  Model m;
+  m.decoder = reference::bahdanau2014_maxout();
+  m.decoder.readout = {reference::s_t, reference::y_emb, reference::c_t};
+  const Arrays given = trace.arrays;
+  const auto loss = [&](const Arrays& at) {
+    const Arrays out = stage_outputs(m, at, {Stage::score, Stage::weights, Stage::context, Stage::readout});
+    double sum = 0;
+    const Array &logits = reference::get(out, "logits"), &g = trace.gradients.at("logits");
+    for (std::size_t i = 0; i < g.data.size(); ++i) sum += logits.data[i] * g.data[i];
+    return sum;
+  };
+  Arrays inputs = given;
+  for (const char* name : {"alpha", "c", "logits"}) inputs.erase(name);
+  Array g = inputs.at("W_a");
+  for (std::size_t i = 0; i < g.data.size(); ++i) {
+    Arrays above = inputs, below = inputs;
+    above["W_a"].data[i] += 1e-5, below["W_a"].data[i] -= 1e-5;
+    g.data[i] = (loss(above) - loss(below)) / 2e-5;
+  }
+  trace.gradients["W_a"] = g;
+  const Verdict v = diagnose(trace);
+  INFO(v.text());
+  CHECK(v.code() == "STATE_DETACHED");
+}
