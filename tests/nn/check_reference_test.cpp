@@ -417,6 +417,25 @@ TEST_CASE("G2: what the check refuses, and with which verdict") {
   }
 }
 
+TEST_CASE("G2: outputs that always sum to 1 are tested all the same, and no gradient is left behind") {
+  const Var w = leaf(Shape{2, 4}, 1);
+  const reference::AttentionConvention plain_softmax;
+  auto weights_of = [&](const reference::Arrays& at) -> reference::Arrays {
+    reference::Array e = get(at, "w");
+    e.shape = {2, 1, 4};
+    reference::Array alpha = reference::attention_weights(plain_softmax, e, nullptr);
+    alpha.shape = {2, 4};
+    return {{"alpha", alpha}};
+  };
+  expect_pass(check_reference([&]() -> Outputs { return {{"alpha", softmax(w, Axis{1})}}; }, {{"w", w}}, weights_of));
+  CHECK_FALSE(w.has_grad());
+  const auto careless = [&]() -> Outputs {
+    const Var alpha = softmax(w, Axis{1});
+    return {{"alpha", record("careless", copy(alpha.value()), {w}, [](const Tensor&, Inputs&) {})}};
+  };
+  CHECK(check_reference(careless, {{"w", w}}, weights_of).verdict == ReferenceVerdict::wrong_gradient);
+}
+
 TEST_CASE("G2: small gradients are judged by their own size, kinks by shorter steps") {
   const Var w = leaf(Shape{3}, 1);
   auto forward = [](double factor) {
