@@ -250,8 +250,7 @@ class Symbols {
     }
     std::string fix;
     if (needed.size() == 2 && a.shape == Dims{needed[1], needed[0]}) fix = "; it looks transposed: dump " + name + ".T";
-    if (needed.size() >= 2 && a.shape.size() == needed.size() && a.shape[0] == needed[1] && a.shape[1] == needed[0] &&
-        needed.size() > 2)
+    if (needed.size() > 2 && a.shape.size() == needed.size() && a.shape[1] == needed[0] && a.shape[0] != needed[0])
       fix = "; axes 0 and 1 look exchanged: dump it batch first, or say \"layout\": \"time_major\" in meta.json";
     refuse(name + " has shape " + to_string(a.shape) + ", needs (" + letters + ") = (" + numbers + ")" +
            (why.empty() ? "" : ": " + why) + fix);
@@ -733,13 +732,13 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
   trace.kind = heads ? TraceKind::multi_head : decoder ? TraceKind::decoder : TraceKind::recurrent;
   const auto& table = heads ? multi_head_names() : decoder ? decoder_names() : recurrent_names();
   if (decoder && values.count("h") && values.count("s")) values.erase("h");
-  for (const auto& [name, a] : values) {
-    if (name.find("linear_in.weight") != std::string::npos || name.find("linear_context") != std::string::npos)
-      trace.framework = "OpenNMT";
-    else if (name.find("kernel") != std::string::npos) trace.framework = "Keras";
-    else if (name.find("weight_ih") != std::string::npos || name.find("in_proj_weight") != std::string::npos)
-      trace.framework = "PyTorch";
-  }
+  const auto spelled = [&](const char* part) {
+    return std::any_of(values.begin(), values.end(),
+                       [&](const auto& entry) { return entry.first.find(part) != std::string::npos; });
+  };
+  if (spelled("linear_in.weight") || spelled("linear_context") || spelled("memory_bank")) trace.framework = "OpenNMT";
+  else if (spelled("kernel")) trace.framework = "Keras";
+  else if (spelled("weight_ih") || spelled("in_proj_weight")) trace.framework = "PyTorch";
   if (onnx) trace.framework = "ONNX";
   std::map<std::string, std::string> gradient_names;
   std::string known;

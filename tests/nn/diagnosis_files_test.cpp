@@ -1,0 +1,310 @@
+// What comes from outside: other frameworks' names, missing and misshaped arrays, damaged and hostile files.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <system_error>
+
+#include "nn/conventions/diagnosis.h"
+#include "nn/formats/json.h"
+#include "nn/formats/npy.h"
+#include "nn/formats/safetensors.h"
+
+using namespace gradus;
+using namespace gradus::diagnosis;
+using reference::Array;
+using reference::Arrays;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string traces = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/traces/";
+
+// A directory of its own that is gone afterwards.
+struct Folder {
+  fs::path path;
+  Folder() {
+    static int count = 0;
+    path = fs::temp_directory_path() / ("gradus-diagnosis-" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()) + "-" + std::to_string(count++));
+    fs::create_directories(path);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  void write(const std::string& name, const std::string& bytes) const { std::ofstream(path / name, std::ios::binary) << bytes; }
+};
+
+Tensor tensor_of(const Array& a) {
+  Extents sizes;
+  for (std::size_t d : a.shape) sizes.insert(sizes.rank(), static_cast<std::int64_t>(d));
+  return tensor(Shape(sizes), std::span<const double>(a.data), f64);
+}
+
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+Arrays decoder() { return make_example({}, {}, 1).arrays; }
+
+}  // namespace
+
+TEST_CASE("trace: names of PyTorch, Keras, ONNX and OpenNMT are read as ours") {
+  const Trace made = make_example({.attentional = true}, {{"score", "general"}}, 3);
+  const Arrays& a = made.arrays;
+  Arrays onmt;  // OpenNMT-py: its W_in is our W_a transposed
+  onmt["memory_bank"] = a.at("H");
+  onmt["memory_mask"] = a.at("mask");
+  onmt["dec_emb"] = a.at("y_emb");
+  onmt["dec_states"] = a.at("s");
+  onmt["attns.std"] = a.at("alpha");
+  onmt["align_vectors"] = a.at("alpha");
+  onmt.erase("attns.std");
+  onmt["context"] = a.at("c");
+  onmt["attn_h"] = a.at("htilde");
+  onmt["decoder.attn.linear_in.weight"] = transposed(a.at("W_a"));
+  onmt["decoder.attn.linear_out.weight"] = a.at("W_c");
+  onmt["decoder.attn.linear_out.bias"] = a.at("b_c");
+  onmt["decoder.rnn.weight_ih_l0"] = a.at("W");
+  onmt["decoder.rnn.weight_hh_l0"] = a.at("U");
+  onmt["decoder.rnn.bias_ih_l0"] = a.at("b");
+  onmt["decoder.rnn.bias_hh_l0"] = a.at("b_u");
+  onmt["encoder.rnn.weight_ih_l0"] = a.at("W");  // the encoder's cell is not the decoder's
+  onmt["generator.0.weight"] = a.at("W_o");
+  onmt["generator.0.bias"] = a.at("b_o");
+  onmt["logits"] = a.at("logits");
+  Meta luong;
+  luong.claims = "luong2015";
+  const Trace read = make_trace(onmt, luong);
+  CHECK(read.framework == "OpenNMT");
+  CHECK(read.arrays.at("W_a").data == a.at("W_a").data);
+  CHECK(read.ignored == std::vector<std::string>{"encoder.rnn.weight_ih_l0"});
+  const Verdict v = diagnose(read);
+  INFO(v.text());
+  CHECK(v.code() == "");
+  CHECK(std::count(v.choices.begin(), v.choices.end(), "score=general") == 1);
+
+  const Trace bahdanau = make_example({}, {}, 4);
+  const Arrays& b = bahdanau.arrays;
+  Arrays keras = b;
+  for (const char* name : {"W", "U", "b", "b_u", "W_a", "U_a", "v_a"}) keras.erase(name);
+  keras["decoder/gru/kernel:0"] = transposed(b.at("W"));
+  keras["decoder/gru/recurrent_kernel:0"] = transposed(b.at("U"));
+  Array bias({2, b.at("b").data.size()});
+  bias.set_row({0}, b.at("b").data);
+  bias.set_row({1}, b.at("b_u").data);
+  keras["decoder/gru/bias:0"] = bias;
+  keras["attention/W1/kernel:0"] = transposed(b.at("W_a"));
+  keras["attention/W2/kernel:0"] = transposed(b.at("U_a"));
+  Array column({b.at("v_a").data.size(), 1}, b.at("v_a").data);
+  keras["attention/V/kernel:0"] = column;
+  const Trace turned = make_trace(keras);
+  CHECK(turned.framework == "Keras");
+  for (const char* name : {"W", "U", "b", "b_u", "W_a", "U_a", "v_a"}) {
+    CAPTURE(name);
+    CHECK(turned.arrays.at(name).data == b.at(name).data);
+  }
+  CHECK(diagnose(turned).code() == "");
+
+  // Time first, and one example without a batch axis.
+  const auto turn = [](Array x) {
+    Array out({x.dim(1), x.dim(0), x.dim(2)});
+    for (std::size_t i = 0; i < x.dim(0); ++i)
+      for (std::size_t j = 0; j < x.dim(1); ++j) out.set_row({j, i}, x.row({i, j}));
+    return out;
+  };
+  Arrays first = b;
+  for (const char* name : {"H", "y_emb", "s", "alpha", "c", "logits"}) first[name] = turn(b.at(name));
+  Meta meta;
+  meta.layout = "time_major";
+  CHECK(diagnose(make_trace(first, meta)).code() == "");
+  Arrays single = make_example({.B = 1}, {}, 5).arrays;
+  for (const char* name : {"H", "y_emb", "s", "alpha", "c", "logits", "mask"}) single[name].shape.erase(single[name].shape.begin());
+  CHECK(diagnose(make_trace(single)).code() == "");
+}
+
+TEST_CASE("trace: the same arrays in float32 are judged with float32's tolerance") {
+  Arrays a = make_example({}, {{"query", "s_t"}}, 6).arrays;
+  for (auto& [name, x] : a)
+    for (double& v : x.data) v = static_cast<double>(static_cast<float>(v));
+  Meta meta;
+  meta.claims = "bahdanau2014";
+  const Verdict v = diagnose(make_trace(a, meta));  // stored as float64, computed in float32
+  INFO(v.text());
+  CHECK(v.code() == "ATTN_QUERY_POST_STEP");
+}
+
+TEST_CASE("trace: what is missing or misshaped is named, with the shape that is needed and where that comes from") {
+  const struct {
+    const char* what;
+    std::function<void(Arrays&)> change;
+    std::vector<const char*> says;
+  } rows[] = {
+      {"W_a transposed", [](Arrays& a) { a["W_a"] = transposed(a["W_a"]); }, {"W_a has shape (5, 7)", "(d_attn, d_s) = (7, 5)", "v_a (7)", "looks transposed"}},
+      {"U_a too narrow", [](Arrays& a) { a["U_a"] = Array({7, 3}); }, {"U_a has shape (7, 3)", "d_h"}},
+      {"time first", [](Arrays& a) { std::swap(a["y_emb"].shape[0], a["y_emb"].shape[1]); }, {"y_emb has shape (4, 3, 3)", "time_major"}},
+      {"states without s_0", [](Arrays& a) { a["s"].shape[1] = 4, a["s"].data.resize(3 * 4 * 5), a.erase("s_0"); }, {"s has shape (3, 4, 5)", "T_dec + 1", "s_0"}},
+      {"too few weights", [](Arrays& a) { a["alpha"] = Array({3, 4, 5}); }, {"alpha has shape (3, 4, 5)", "T_enc"}},
+      {"a wide context is another width", [](Arrays& a) { a["b_o"] = Array({4}); }, {"b_o has shape (4)", "vocab"}},
+      {"odd gates", [](Arrays& a) { a["U"] = Array({10, 5}), a["W"] = Array({10, 7}), a["b"] = Array({10}), a["b_u"] = Array({10}); }, {"1 (Elman), 3 (GRU) or 4 (LSTM)"}},
+      {"NaN in a parameter", [](Arrays& a) { a["v_a"].data[2] = std::nan(""); }, {"v_a holds NaN", "place 2"}},
+      {"infinity in an input", [](Arrays& a) { a["H"].data[0] = std::numeric_limits<double>::infinity(); }, {"H holds an infinity"}},
+      {"half a mask", [](Arrays& a) { a["mask"].data[0] = .5; }, {"mask holds"}},
+      {"a mask of another size", [](Arrays& a) { a["mask"] = Array({3, 4}); }, {"mask has shape (3, 4)", "(3, 6)"}},
+      {"a length too long", [](Arrays& a) { a.erase("mask"), a["lengths"] = Array({3}, {6, 7, 1}); }, {"lengths[1]", "0 to 6"}},
+      {"half a length", [](Arrays& a) { a.erase("mask"), a["lengths"] = Array({3}, {6, 2.5, 1}); }, {"lengths[1]"}},
+      {"lengths against a mask", [](Arrays& a) { a["lengths"] = Array({3}, {6, 6, 6}); }, {"mask and lengths disagree", "row 1"}},
+      {"two names for one", [](Arrays& a) { a["encoder_outputs"] = a["H"]; }, {"both", "read as H"}},
+      {"no examples", [](Arrays& a) { a["H"] = Array({0, 6, 4}); for (const char* n : {"mask", "s", "alpha", "c", "logits", "y_emb"}) a.erase(n); a["c"] = Array({0, 1, 4}); }, {"empty"}},
+      {"a gate is missing", [](Arrays& a) { a["U_r"] = a["U_z"] = Array({5, 5}); }, {"one W each"}},
+      {"a number in place of a matrix", [](Arrays& a) { a["W"] = Array({}, {1}); }, {"should be a matrix"}},
+      {"nothing known", [](Arrays& a) { a = {{"foo", Array({2})}, {"bar", Array({3})}}; }, {"belong to nothing", "foo"}},
+      {"nothing at all", [](Arrays& a) { a.clear(); }, {"no array"}},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.what);
+    Arrays a = decoder();
+    row.change(a);
+    const std::string error = error_of([&] { (void)diagnose(make_trace(a)); });
+    CAPTURE(error);
+    CHECK(error != "");
+    for (const char* part : row.says) {
+      CAPTURE(part);
+      CHECK(error.find(part) != std::string::npos);
+    }
+  }
+  Options options;
+  options.claim = "bahdanau2041";
+  CHECK(error_of([&] { (void)diagnose(make_trace(decoder()), options); }).find("bahdanau2014") != std::string::npos);
+}
+
+TEST_CASE("trace: files that cannot be used give exit status 3 and a reason, at once") {
+  const Folder folder;
+  const Arrays a = decoder();
+  TensorFile file;
+  for (const auto& [name, x] : a) file.tensors.emplace_back(name, tensor_of(x));
+  file.metadata["claims"] = "bahdanau2014";
+  const std::string good = to_safetensors(file);
+  folder.write("good.safetensors", good);
+  CHECK(diagnose_file((folder.path / "good.safetensors").string()).exit_status == 0);
+
+  const auto refused = [&](const std::string& what, const fs::path& path) {
+    CAPTURE(what);
+    const auto start = std::chrono::steady_clock::now();
+    const Answer answer = diagnose_file(path.string());
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    CHECK(answer.exit_status == 3);
+    CHECK(answer.text.size() > 20);
+    CHECK(seconds < .5);
+  };
+  refused("nothing there", folder.path / "none");
+  fs::create_directories(folder.path / "empty");
+  refused("an empty directory", folder.path / "empty");
+  folder.write("empty.safetensors", "");
+  refused("an empty file", folder.path / "empty.safetensors");
+  for (std::size_t n : {1u, 7u, 8u, 9u, 100u}) {
+    folder.write("cut.safetensors", good.substr(0, n));
+    refused("cut at " + std::to_string(n), folder.path / "cut.safetensors");
+  }
+  folder.write("cut.safetensors", good.substr(0, good.size() - 1));
+  refused("one byte short", folder.path / "cut.safetensors");
+  folder.write("huge.safetensors", std::string("\xff\xff\xff\xff\xff\xff\xff\x7f", 8) + "{}");
+  refused("a header of 2^63", folder.path / "huge.safetensors");
+  folder.write("text.safetensors", "this is no model at all, only a sentence");
+  refused("text", folder.path / "text.safetensors");
+  const auto npy = [&](const char* name, const std::string& bytes, const std::string& meta = "") {
+    fs::create_directories(folder.path / name);
+    std::ofstream(folder.path / name / "H.npy", std::ios::binary) << bytes;
+    if (!meta.empty()) std::ofstream(folder.path / name / "meta.json", std::ios::binary) << meta;
+    refused(name, folder.path / name);
+  };
+  const std::string h = to_npy(tensor_of(a.at("H")));
+  npy("npy_cut", h.substr(0, h.size() / 2));
+  npy("npy_text", "not an array");
+  npy("npy_alone", h);
+  npy("meta_broken", h, "{\"claims\": ");
+  npy("meta_list", h, "[1, 2]");
+  npy("meta_number", h, "{\"claims\": 7}");
+  npy("meta_deep", h, std::string(100000, '['));
+  npy("meta_heads", h, "{\"heads\": -3}");
+  npy("meta_topic", h, "{\"topic\": \"weather\"}");
+  std::error_code made;
+  fs::create_symlink(folder.path / "loop", folder.path / "loop", made);
+  if (!made) refused("a symlink to itself", folder.path / "loop");
+  // Every byte of a short header flipped: refused or read as something else, never a crash.
+  TensorFile small;
+  small.tensors.emplace_back("H", tensor_of(Array({1, 2, 2}, {1, 2, 3, 4})));
+  small.tensors.emplace_back("alpha", tensor_of(Array({1, 1, 2}, {.25, .75})));
+  const std::string bytes = to_safetensors(small);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    for (unsigned char flip : {0x01, 0x80, 0xff}) {
+      std::string bad = bytes;
+      bad[i] = static_cast<char>(static_cast<unsigned char>(bad[i]) ^ flip);
+      folder.write("flip.safetensors", bad);
+      const Answer answer = diagnose_file((folder.path / "flip.safetensors").string());
+      CHECK(answer.exit_status >= 0);
+      CHECK(answer.exit_status <= 3);
+      CHECK(!answer.text.empty());
+    }
+}
+
+TEST_CASE("verdict: text in two languages and JSON say the same") {
+  const std::string path = traces + "torch_bahdanau_query_s_t";
+  const Answer en = diagnose_file(path), zh = diagnose_file(path, "", Lang::zh), json = diagnose_file(path, "", Lang::en, true);
+  for (const Answer* answer : {&en, &zh, &json}) CHECK(answer->exit_status == 1);
+  CHECK(en.text.rfind("ATTN_QUERY_POST_STEP: the query is s_t", 0) == 0);
+  CHECK(zh.text.rfind("ATTN_QUERY_POST_STEP: 查询是 s_t", 0) == 0);
+  for (const char* word : {"解码器", "注意力权重", "论文"}) {
+    CAPTURE(word);
+    CHECK(zh.text.find(word) != std::string::npos);
+  }
+  const Json parsed = parse_json(json.text);
+  CHECK(parsed.at("code").as_string() == "ATTN_QUERY_POST_STEP");
+  CHECK(parsed.at("findings").as_array().at(0).at("sentence").at("zh").as_string().find("查询") != std::string::npos);
+  CHECK(parsed.at("agreement").as_double() < 1e-9);
+  CHECK(parsed.at("next").as_double() > 1e-4);
+  // Another claim, another answer: under Luong the query is right and the rest is not.
+  const Answer luong = diagnose_file(path, "luong2015");
+  CHECK(luong.exit_status == 1);
+  CHECK(luong.text.find("ATTN_QUERY_POST_STEP") == std::string::npos);
+  CHECK(diagnose_file(path, "nobody1999").exit_status == 3);
+  for (Lang lang : {Lang::en, Lang::zh}) {
+    const std::string help = diagnosis_help(lang);
+    for (const char* word : {"PyTorch", "Keras", "NumPy", "bahdanau2014", "np.save", "meta.json"}) {
+      CAPTURE(word);
+      CHECK(help.find(word) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("diagnosis: a full diagnosis of a decoder takes less than a second, wrong or unknown, small or large") {
+  const auto seconds = [](const Trace& t, std::string& code) {
+    const auto start = std::chrono::steady_clock::now();
+    const Verdict v = diagnose(t);
+    code = v.code();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  std::string code;
+  const Recipe large{.B = 16, .T_dec = 20, .T_enc = 30};
+  CHECK(seconds(make_example(large, {{"query", "two_back"}}, 1), code) < 1);
+  CHECK(code == "ATTN_QUERY_TWO_BACK");
+  CHECK(seconds(make_example(large, {{"axis", "batch"}}, 1), code) < 1);
+  CHECK(code == "SOFTMAX_AXIS_BATCH");
+  Arrays strange = make_example({}, {}, 1).arrays;
+  for (double& x : strange.at("alpha").data) x *= x;
+  CHECK(seconds(make_trace(strange), code) < 1);
+  CHECK(code == "UNKNOWN");
+}
