@@ -1,12 +1,13 @@
 #!/bin/sh
 # What is written must be so: quoted code stands in the sources, quoted output is what the programs print, links lead
 # somewhere inside the checkout, and the two languages of a page have the same anchors, formulas, code and numbers.
-# Usage: notes.sh ROOT [TOUR LESSON_09]   TAP; after the tree itself, planted violations show that each rule can fail.
+# Usage: notes.sh ROOT [TOUR LESSON_09 RUNNER]   TAP; after the tree itself, planted violations show that each rule can fail.
 set -eu
 . "$(dirname "$0")/tap.sh"
 root=$1
 tour=${2:-}
 lesson_09=${3:-}
+runner=${4:-}
 unset GRADUS_LANG LC_ALL LC_MESSAGES LANG NO_COLOR
 LC_ALL=C
 export LC_ALL
@@ -221,6 +222,15 @@ if [ -n "$lesson_09" ]; then
     check "notes: $page: lesson 09 gives this verdict" quiet printed "$root/$page" verdict "$work/run.$lang"
     page=lessons/09_bahdanau/$page
     check "notes: $page: lesson 09 gives this verdict" quiet printed "$root/$page" verdict "$work/run.$lang"
+  done
+fi
+
+if [ -n "$runner" ]; then
+  for lang in en zh; do
+    page=README$([ $lang = en ] || echo .zh).md
+    trace=$(sed -n 's|^\./gradus diagnose \(tests/.*\)|\1|p' "$root/$page")
+    (cd "$root" && "$runner" --root . --build "$work" diagnose --plain --lang $lang "$trace") >"$work/diagnose" 2>&1 || true
+    check "notes: $page: diagnose gives the verdict at the top" quiet printed "$root/$page" diagnose "$work/diagnose"
   done
 fi
 
