@@ -23,7 +23,9 @@ Var square_with(const Var& x, double factor) {
   });
 }
 
-GradientVerdict verdict_of(const std::function<Var()>& f, const Var& x) { return check_gradient(f, {{"x", x}}).verdict; }
+GradientVerdict verdict_of(const std::function<Var()>& f, const Var& x) {
+  return check_gradient(f, {{"x", x}}).verdict;
+}
 
 constexpr double step = 6.055454452393343e-06;  // cbrt(2^-52), for numbers up to 1
 
@@ -88,8 +90,10 @@ TEST_CASE("f32 leaves are refused with the reason") {
 TEST_CASE("what is no leaf, or takes no gradient, is refused") {
   const Var x = vector_of({1});
   CHECK(check_gradient([&] { return x * x; }, {{"h", x * 2.0}}).verdict == GradientVerdict::unusable);
-  CHECK(check_gradient([&] { return x * x; }, {{"c", Var(tensor(Shape{1}, {1}, f64))}}).verdict == GradientVerdict::unusable);
-  CHECK(contains(check_gradient([&] { return x * x; }, {{"c", Var(tensor(Shape{1}, {1}, f64))}}).note, "parameter(...)"));
+  CHECK(check_gradient([&] { return x * x; }, {{"c", Var(tensor(Shape{1}, {1}, f64))}}).verdict ==
+        GradientVerdict::unusable);
+  CHECK(
+      contains(check_gradient([&] { return x * x; }, {{"c", Var(tensor(Shape{1}, {1}, f64))}}).note, "parameter(...)"));
 }
 TEST_CASE("a dropout mask that changes between calls is refused") {
   const Var x = vector_of({1, 2, 3, 4, 5, 6, 7, 8});
@@ -192,7 +196,9 @@ TEST_CASE("the sum of a softmax alone tests nothing, but softmax itself does: th
 }
 TEST_CASE("zero by theory must be declared, and then passes with the reason in the report") {
   const Var x = vector_of({1, 2, 0.5}), bias = vector_of({0.3});
-  const auto f = [&] { return softmax(x + reshape(expand(reshape(bias, Shape{1, 1}), Axis{1}, 3), Shape{3}), Axis{0}); };
+  const auto f = [&] {
+    return softmax(x + reshape(expand(reshape(bias, Shape{1, 1}), Axis{1}, 3), Shape{3}), Axis{0});
+  };
   CHECK(check_gradient(f, {{"x", x}, {"b_k", bias}}).verdict == GradientVerdict::nothing_tested);
   const GradientReport report = check_gradient(f, {{"x", x}, {"b_k", bias, "softmax ignores a shift"}});
   CHECK(report.passed);
@@ -208,11 +214,14 @@ TEST_CASE("a wrong gradient is refused with place, both numbers and error") {
   const Var x = vector_of({1, 2, 3});
   const GradientReport report = check_gradient(
       [&] {
-        return record("bad", copy(pointwise("id", [](auto v) { return v; }, x.value())), {x}, [](const Tensor& dy, Inputs& in) {
-          Tensor dx = copy(dy);
-          dx.set({1}, dx.at({1}) * 3);
-          in.add(0, dx);
-        });
+        return record("bad",
+                      copy(pointwise(
+                          "id", [](auto v) { return v; }, x.value())),
+                      {x}, [](const Tensor& dy, Inputs& in) {
+                        Tensor dx = copy(dy);
+                        dx.set({1}, dx.at({1}) * 3);
+                        in.add(0, dx);
+                      });
       },
       {{"x", x}});
   CHECK(report.verdict == GradientVerdict::wrong);
@@ -267,8 +276,10 @@ TEST_CASE("a tiny wrong entry beside large right ones is refused") {
   const Var x = vector_of({1, 1}), scale = Var(tensor(Shape{2}, {1, 1e-5}, f64));
   CHECK(verdict_of(
             [&] {
-              return record("bad", pointwise("m", [](auto a, auto b) { return a * b; }, x.value(), scale.value()), {x},
-                            [](const Tensor& dy, Inputs& in) {
+              return record("bad",
+                            pointwise(
+                                "m", [](auto a, auto b) { return a * b; }, x.value(), scale.value()),
+                            {x}, [](const Tensor& dy, Inputs& in) {
                               Tensor dx = copy(dy);
                               dx.set({1}, dx.at({1}) * 2e-5);
                               in.add(0, dx);
@@ -311,7 +322,8 @@ TEST_CASE("the first thing that is wrong decides, and every input has its entry"
 }
 TEST_CASE("the report's text: verdict first, one line an input") {
   const Var x = vector_of({0.5}), y = vector_of({2});
-  const GradientReport report = check_gradient([&] { return square_with(x, 1) + square_with(y, 2); }, {{"x", x}, {"W_a", y}});
+  const GradientReport report =
+      check_gradient([&] { return square_with(x, 1) + square_with(y, 2); }, {{"x", x}, {"W_a", y}});
   const std::string text = report.text();
   CAPTURE(text);
   CHECK(opens_with(text, "self check: GC_WRONG_GRADIENT\n"));

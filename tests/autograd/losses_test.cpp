@@ -88,8 +88,8 @@ TEST_CASE("a row that allows nothing has weights, gradient and context 0, and th
   backward(softmax(x, Axis{1}, mask, EmptyRow::zeros), tensor(Shape{2, 3}, {1, 2, 3, 1, 2, 3}, f64));
   const std::vector<double> g = elements(x.grad());
   CHECK(same(std::vector<double>(g.begin(), g.begin() + 3), {0, 0, 0}));
-  CHECK(near(std::vector<double>(g.begin() + 3, g.end()),
-             paper::softmax_backward(paper::softmax({1, 2, 3}), {1, 2, 3}), 1e-14));
+  CHECK(near(std::vector<double>(g.begin() + 3, g.end()), paper::softmax_backward(paper::softmax({1, 2, 3}), {1, 2, 3}),
+             1e-14));
   CHECK(opens_with(message_of<ValueError>([&] { softmax(x, Axis{1}, mask); }), "softmax: row 0 of the mask"));
 }
 TEST_CASE("saturated scores have finite gradients") {
@@ -131,7 +131,8 @@ TEST_CASE("cross_entropy of (B, T, vocab) is that of (B T, vocab)") {
   const Var logits = parameter(tensor(Shape{2, 3, 4}, Numbers(3).many(24, -2, 2), f64));
   const Var flat_logits = parameter(reshape(copy(logits.value()), Shape{6, 4}));
   const std::vector<std::int32_t> targets{0, 1, 2, 3, 0, 1};
-  const Var a = cross_entropy(logits, Ids(Shape{2, 3}, targets)), b = cross_entropy(flat_logits, Ids(Shape{6}, targets));
+  const Var a = cross_entropy(logits, Ids(Shape{2, 3}, targets)),
+            b = cross_entropy(flat_logits, Ids(Shape{6}, targets));
   CHECK(a.item() == b.item());
   backward(a);
   backward(b);
@@ -206,8 +207,9 @@ TEST_CASE("refusals of cross_entropy name shapes, token and remedy") {
   CHECK_THROWS_AS(cross_entropy(parameter(zeros(Shape{3}, f64)), Ids(Shape{})), ShapeError);
   CHECK(contains(message_of<ShapeError>([&] { cross_entropy(logits, Ids(Shape{2}), Mask(Shape{3})); }),
                  "mask (3); the mask has one entry per target"));
-  CHECK(message_of<IndexError>([&] { cross_entropy(logits, Ids(Shape{2}, std::vector<std::int32_t>{0, 3})); }) ==
-        "cross_entropy: target 3 at place 1 is outside the vocabulary of 3");
+  CHECK(message_of<IndexError>([&] {
+          cross_entropy(logits, Ids(Shape{2}, std::vector<std::int32_t>{0, 3}));
+        }) == "cross_entropy: target 3 at place 1 is outside the vocabulary of 3");
   CHECK_THROWS_AS(cross_entropy(logits, Ids(Shape{2}, -1)), IndexError);
   CHECK(contains(message_of<ValueError>([&] { cross_entropy(logits, Ids(Shape{2}), Mask(Shape{2})); }),
                  "no target counts"));
@@ -225,7 +227,9 @@ TEST_CASE("mse has the gradient 2 (p - t) / n, and its negative for the target")
   CHECK(near(elements(t.grad()), {-2.0 / 3, 0, -2}, 1e-15));
 }
 TEST_CASE("mse refuses (N, 1) against (N) instead of making a table") {
-  CHECK(opens_with(message_of<ShapeError>([] { mse(Var(zeros(Shape{3, 1})), Var(zeros(Shape{3}))); }),
+  CHECK(opens_with(message_of<ShapeError>([] {
+                     mse(Var(zeros(Shape{3, 1})), Var(zeros(Shape{3})));
+                   }),
                    "mse: shapes (3, 1) and (3) differ"));
 }
 TEST_CASE("every PyTorch case of cross-entropy: value and gradient") {
@@ -265,35 +269,53 @@ TEST_CASE("refusals open with the op, name both shapes and say what to do") {
     std::function<void()> act;
   };
   for (const Row& row :
-       {Row{"+: shapes (2, 3) and (3, 2) differ", [&] { a + b; }}, Row{"-: shapes (2, 3) and (3, 2) differ", [&] { a - b; }},
-        Row{"*: shapes (2, 3) and (3, 2) differ", [&] { a* b; }}, Row{"/: shapes (2, 3) and (3, 2) differ", [&] { a / b; }},
+       {Row{"+: shapes (2, 3) and (3, 2) differ", [&] { a + b; }},
+        Row{"-: shapes (2, 3) and (3, 2) differ", [&] { a - b; }},
+        Row{"*: shapes (2, 3) and (3, 2) differ", [&] { a* b; }},
+        Row{"/: shapes (2, 3) and (3, 2) differ", [&] { a / b; }},
         Row{"max: shapes (2, 3) and (2) differ", [&] { max(a, v); }},
         Row{"where: shapes (3) and (2, 3) differ", [&] { where(mask, a, a); }},
         Row{"where: shapes (3) and (2) differ", [&] { where(mask, v, v); }},
         Row{"mse: shapes (2, 3) and (2) differ", [&] { mse(a, v); }},
         Row{"matmul: (2, 3) x (2, 3): inner sizes 3 and 2 differ", [&] { matmul(a, a); }},
         Row{"matmul: (2, 3) x (2): both must have at least two axes", [&] { matmul(a, v); }},
-        Row{"dot: axis 1 of (2, 3) and a vector of shape (2) do not fit; the vector must be (3)", [&] { dot(a, v, Axis{1}); }},
+        Row{"dot: axis 1 of (2, 3) and a vector of shape (2) do not fit; the vector must be (3)",
+            [&] { dot(a, v, Axis{1}); }},
         Row{"dot: axis 0 of (2, 3) and a vector of shape (3, 2)", [&] { dot(a, b, Axis{0}); }},
         Row{"dot: Axis{2} is not an axis", [&] { dot(a, v, Axis{2}); }},
         Row{"sum: Axis{2} is not an axis of shape (2, 3)", [&] { sum(a, Axis{2}); }},
-        Row{"mean: Axis{-1}", [&] { mean(a, Axis{-1}); }}, Row{"max: Axis{5}", [&] { max(a, Axis{5}); }},
-        Row{"logsumexp: Axis{2}", [&] { logsumexp(a, Axis{2}); }}, Row{"softmax: Axis{2}", [&] { softmax(a, Axis{2}); }},
+        Row{"mean: Axis{-1}", [&] { mean(a, Axis{-1}); }},
+        Row{"max: Axis{5}", [&] { max(a, Axis{5}); }},
+        Row{"logsumexp: Axis{2}", [&] { logsumexp(a, Axis{2}); }},
+        Row{"softmax: Axis{2}", [&] { softmax(a, Axis{2}); }},
         Row{"log_softmax: Axis{2}", [&] { log_softmax(a, Axis{2}); }},
         Row{"transpose: shape (2) is no matrix", [&] { transpose(v); }},
         Row{"transpose: Axis{2}", [&] { transpose(a, Axis{0}, Axis{2}); }},
-        Row{"narrow: 4 positions from 0 in steps of 1 do not fit on axis 1 of shape (2, 3)", [&] { narrow(a, Axis{1}, 0, 4); }},
+        Row{"narrow: 4 positions from 0 in steps of 1 do not fit on axis 1 of shape (2, 3)",
+            [&] { narrow(a, Axis{1}, 0, 4); }},
         Row{"reshape: (2, 3) holds 6 numbers and (5) needs 5", [&] { reshape(a, Shape{5}); }},
         Row{"expand: axis 0 of shape (2, 3) is not of length 1", [&] { expand(a, Axis{0}, 4); }},
         Row{"expand_new: a tensor of shape (2, 3) has no place for a new Axis{3}", [&] { expand_new(a, Axis{3}, 4); }},
         Row{"expand_scalar: shape (2) holds more than one number", [&] { expand_scalar(v, Shape{4}); }},
         Row{"gather: the table is (2) and must be (vocab, d)", [&] { gather(v, Ids(Shape{1})); }},
         Row{"concat: no parts were given", [&] { concat({}, Axis{0}); }},
-        Row{"concat: Axis{2} is not an axis", [&] { concat({a, a}, Axis{2}); }},
-        Row{"concat (all axes but the joined one): shapes (3) and (2) differ", [&] { concat({a, b}, Axis{0}); }},
+        Row{"concat: Axis{2} is not an axis",
+            [&] {
+              concat({a, a}, Axis{2});
+            }},
+        Row{"concat (all axes but the joined one): shapes (3) and (2) differ",
+            [&] {
+              concat({a, b}, Axis{0});
+            }},
         Row{"stack_along: no parts were given", [&] { stack_along({}, Axis{0}); }},
-        Row{"stack_along: shapes (2, 3) and (3, 2) differ", [&] { stack_along({a, b}, Axis{0}); }},
-        Row{"stack_along: parts of shape (2, 3) have no place for a new Axis{3}", [&] { stack_along({a, a}, Axis{3}); }},
+        Row{"stack_along: shapes (2, 3) and (3, 2) differ",
+            [&] {
+              stack_along({a, b}, Axis{0});
+            }},
+        Row{"stack_along: parts of shape (2, 3) have no place for a new Axis{3}",
+            [&] {
+              stack_along({a, a}, Axis{3});
+            }},
         Row{"softmax: the mask is (3) and the scores are (2, 3)", [&] { softmax(a, Axis{1}, mask); }}}) {
     const std::string text = message_of<ShapeError>(row.act), start = row.start;
     CAPTURE(start);
@@ -304,8 +326,9 @@ TEST_CASE("refusals open with the op, name both shapes and say what to do") {
 TEST_CASE("positions and tokens outside are IndexErrors that name them") {
   const Var a = parameter(zeros(Shape{2, 3}));
   CHECK(message_of<IndexError>([&] { select(a, Axis{1}, 3); }) == "select: index 3 on axis 1 is outside shape (2, 3)");
-  CHECK(message_of<IndexError>([&] { gather(a, Ids(Shape{2}, std::vector<std::int32_t>{1, 2})); }) ==
-        "gather: id 2 at place 1 is outside the vocabulary of 2 (ids run from 0 to 1)");
+  CHECK(message_of<IndexError>([&] {
+          gather(a, Ids(Shape{2}, std::vector<std::int32_t>{1, 2}));
+        }) == "gather: id 2 at place 1 is outside the vocabulary of 2 (ids run from 0 to 1)");
   CHECK_THROWS_AS(gather(a, Ids(Shape{1}, -1)), IndexError);
 }
 TEST_CASE("a gathered row that occurs twice gets both gradients: [2 0]") {
@@ -316,13 +339,16 @@ TEST_CASE("a gathered row that occurs twice gets both gradients: [2 0]") {
 TEST_CASE("gather of no ids and from a transposed table") {
   const Var table = parameter(tensor(Shape{3, 2}, {1, 2, 3, 4, 5, 6}, f64));
   CHECK(gather(table, Ids(Shape{0})).shape() == Shape{0, 2});
-  CHECK(same(elements(gather(transpose(table), Ids(Shape{2}, std::vector<std::int32_t>{1, 0})).value()), {2, 4, 6, 1, 3, 5}));
+  CHECK(same(elements(gather(transpose(table), Ids(Shape{2}, std::vector<std::int32_t>{1, 0})).value()),
+             {2, 4, 6, 1, 3, 5}));
 }
 TEST_CASE("an axis beyond the fifth is refused by every op that adds one") {
   const Var x = parameter(zeros(Shape{1, 1, 1, 1, 1}));
   CHECK(contains(message_of<ShapeError>([&] { expand_new(x, Axis{0}, 2); }), "at most 5 axes"));
   CHECK(contains(message_of<ShapeError>([&] { stack_along({x, x}, Axis{0}); }), "at most 5 axes"));
-  CHECK(contains(message_of<ShapeError>([&] { gather(parameter(zeros(Shape{2, 2})), Ids(Shape{1, 1, 1, 1, 1})); }),
+  CHECK(contains(message_of<ShapeError>([&] {
+                   gather(parameter(zeros(Shape{2, 2})), Ids(Shape{1, 1, 1, 1, 1}));
+                 }),
                  "at most 5 axes"));
 }
 TEST_CASE("nothing is promoted: an f64 number beside an f32 tensor takes the tensor's dtype") {

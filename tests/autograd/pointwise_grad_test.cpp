@@ -122,7 +122,10 @@ TEST_SUITE_END();
 TEST_SUITE_BEGIN("pointwise with gradients");
 
 TEST_CASE("one line makes a new op: swish") {
-  const auto swish = [](const Var& x) { return pointwise("swish", [](auto v) { return v * sigmoid(v); }, x); };
+  const auto swish = [](const Var& x) {
+    return pointwise(
+        "swish", [](auto v) { return v * sigmoid(v); }, x);
+  };
   const Var x = vector_of({-1, 0.5, 2});
   CHECK(check_gradient([&] { return swish(x); }, {{"x", x}}).passed);
   CHECK(std::string(swish(x).node()->op) == "swish");
@@ -199,13 +202,13 @@ TEST_CASE("pointwise_sum equals pointwise and then sum, value and gradient, over
   }
 }
 TEST_CASE("the additive score: v . tanh(q + k) with q and v stretched") {
-  const Var query = parameter(tensor(Shape{2, 4}, Numbers(1).many(8, -1, 1), f64));    // (B, d_attn)
+  const Var query = parameter(tensor(Shape{2, 4}, Numbers(1).many(8, -1, 1), f64));     // (B, d_attn)
   const Var keys = parameter(tensor(Shape{2, 3, 4}, Numbers(2).many(24, -1, 1), f64));  // (B, T_enc, d_attn)
   const Var v_a = parameter(tensor(Shape{4}, Numbers(3).many(4, -1, 1), f64));
   const auto f = [&] {
     return pointwise_sum(
-        "additive", [](auto q, auto k, auto v) { return v * tanh(q + k); }, Axis{2}, expand_new(query, Axis{1}, 3), keys,
-        expand_new(expand_new(v_a, Axis{0}, 3), Axis{0}, 2));
+        "additive", [](auto q, auto k, auto v) { return v * tanh(q + k); }, Axis{2}, expand_new(query, Axis{1}, 3),
+        keys, expand_new(expand_new(v_a, Axis{0}, 3), Axis{0}, 2));
   };
   const GradientReport report = check_gradient(f, {{"query", query}, {"keys", keys}, {"v_a", v_a}});
   CHECK_MESSAGE(report.passed, report.text());
@@ -213,7 +216,8 @@ TEST_CASE("the additive score: v . tanh(q + k) with q and v stretched") {
 TEST_CASE("refusals open with the name of the op") {
   const Var a = parameter(zeros(Shape{2, 3}, f64)), b = parameter(zeros(Shape{3}, f64));
   auto add = [](auto x, auto y) { return x + y; };
-  CHECK(opens_with(message_of<ShapeError>([&] { pointwise("gate", add, a, b); }), "gate: shapes (2, 3) and (3) differ"));
+  CHECK(
+      opens_with(message_of<ShapeError>([&] { pointwise("gate", add, a, b); }), "gate: shapes (2, 3) and (3) differ"));
   for (int axis : {-1, 2}) {
     const std::string text = message_of<ShapeError>([&] { pointwise_sum("score", add, Axis{axis}, a, a); });
     CAPTURE(text);
@@ -223,7 +227,8 @@ TEST_CASE("refusals open with the name of the op") {
 TEST_CASE("plain tensors and Vars mix as operands") {
   const Var x = vector_of({1, 2});
   const Tensor c = tensor(Shape{2}, {3, 4}, f64);
-  backward(sum(pointwise("f", [](auto a, auto b) { return a * b; }, x, Var(c))));
+  backward(sum(pointwise(
+      "f", [](auto a, auto b) { return a * b; }, x, Var(c))));
   CHECK(same(elements(x.grad()), {3, 4}));
   x.zero_grad();
   backward(sum(x * c));

@@ -15,7 +15,8 @@ std::string renumbered(std::string text, const std::vector<Var>& nodes) {
     const std::string id = std::to_string(nodes[i].node()->id), name = "#" + std::to_string(i + 1);
     for (std::size_t at = 0; (at = text.find(id, at)) != std::string::npos;) {
       const bool starts = at == 0 || !std::isdigit(static_cast<unsigned char>(text[at - 1]));
-      const bool ends = at + id.size() == text.size() || !std::isdigit(static_cast<unsigned char>(text[at + id.size()]));
+      const bool ends =
+          at + id.size() == text.size() || !std::isdigit(static_cast<unsigned char>(text[at + id.size()]));
       const bool is_id = starts && ends && (at == 0 || text[at - 1] != '.');
       if (!is_id) {
         at += 1;
@@ -41,8 +42,7 @@ std::string squeezed(const std::string& text) {
 
 // Far above the numbers that the texts hold, so that none of them looks like a node number.
 void raise_node_numbers() {
-  while (Var(zeros(Shape{})).node()->id < 100'000) {
-  }
+  while (Var(zeros(Shape{})).node()->id < 100'000) {}
 }
 
 }  // namespace

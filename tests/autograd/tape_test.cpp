@@ -164,7 +164,8 @@ TEST_CASE("dy must have the shape and dtype of the result") {
   const Var x = vector_of({1, 2});
   CHECK(opens_with(message_of<ShapeError>([&] { backward(x * 2.0, zeros(Shape{3}, f64)); }),
                    "backward (dy): shapes (2) and (3) differ"));
-  CHECK(opens_with(message_of<DTypeError>([&] { backward(x * 2.0, zeros(Shape{2}, f32)); }), "backward (dy): f64 meets f32"));
+  CHECK(opens_with(message_of<DTypeError>([&] { backward(x * 2.0, zeros(Shape{2}, f32)); }),
+                   "backward (dy): f64 meets f32"));
 }
 TEST_CASE("dy may lie in any layout and is not changed") {
   const Var x = parameter(zeros(Shape{2, 3}, f64));
@@ -192,9 +193,7 @@ TEST_CASE("record with an empty Var among the inputs is an error, not a crash") 
           const Var x = number(1), nothing;
           try {
             record("op", x.value(), {x, nothing}, [](const Tensor&, Inputs&) {});
-          } catch (const Error&) {
-            return true;
-          }
+          } catch (const Error&) { return true; }
           return false;
         }) == 0);
 }
@@ -269,7 +268,8 @@ TEST_CASE("views of expanded values: narrow and transpose") {
   backward(sum(narrow(expand_new(x, Axis{0}, 4), Axis{0}, 1, 2)));
   CHECK(same(elements(x.grad()), {2, 2, 2}));
   x.zero_grad();
-  backward(sum(transpose(expand_new(x, Axis{0}, 4)) * Var(tensor(Shape{3, 4}, {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}, f64))));
+  backward(
+      sum(transpose(expand_new(x, Axis{0}, 4)) * Var(tensor(Shape{3, 4}, {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}, f64))));
   CHECK(same(elements(x.grad()), {4, 8, 12}));
 }
 TEST_CASE("reshape of an expanded value sums back") {
@@ -382,20 +382,26 @@ TEST_CASE("matmul of a matrix with its own transpose, held or not") {
   }
 }
 TEST_CASE("matmul backward into a gradient of shape (B, 1, 1) that lies sideways") {
-  CHECK(in_child([] {
-          const Var w = parameter(tensor(Shape{1, 1, 5}, {1, 2, 3, 4, 5}, f64));
-          const Var x = parameter(full(Shape{5, 2, 1}, 2, f64));
-          const Var turned = transpose(w, Axis{0}, Axis{2});  // (5, 1, 1)
-          backward(sum(matmul(x, turned)));
-          return same(elements(w.grad()), std::vector<double>(5, 4.0));
-        }, 3) == 0);
+  CHECK(in_child(
+            [] {
+              const Var w = parameter(tensor(Shape{1, 1, 5}, {1, 2, 3, 4, 5}, f64));
+              const Var x = parameter(full(Shape{5, 2, 1}, 2, f64));
+              const Var turned = transpose(w, Axis{0}, Axis{2});  // (5, 1, 1)
+              backward(sum(matmul(x, turned)));
+              return same(elements(w.grad()), std::vector<double>(5, 4.0));
+            },
+            3) == 0);
 }
 TEST_CASE("an operand that the formula ignores gets gradient zero") {
   for (int round = 0; round < 3; ++round) {
     { const std::vector<Tensor> dirt{full(Shape{4}, 777, f64), full(Shape{4}, 777, f64), full(Shape{4}, 777, f64)}; }
     const Var x = vector_of({1, 2, 3, 4}), y = vector_of({5, 6, 7, 8});
-    { std::vector<Tensor> dirt(200, Tensor()); for (Tensor& t : dirt) t = full(Shape{4}, 777, f64); }
-    backward(sum(pointwise("first", [](auto a, auto) { return a; }, x, y)));
+    {
+      std::vector<Tensor> dirt(200, Tensor());
+      for (Tensor& t : dirt) t = full(Shape{4}, 777, f64);
+    }
+    backward(sum(pointwise(
+        "first", [](auto a, auto) { return a; }, x, y)));
     CHECK(same(elements(x.grad()), {1, 1, 1, 1}));
     CHECK(same(elements(y.grad()), {0, 0, 0, 0}));
   }
@@ -404,7 +410,10 @@ TEST_CASE("gradients never show what the memory held before") {
   for (const Shape& shape : {Shape{}, Shape{1}, Shape{1, 1}, Shape{3}, Shape{17}, Shape{2, 3}, Shape{2, 1, 5}}) {
     CAPTURE(to_string(shape));
     const Var x = parameter(full(shape, 0.5, f64)), y = parameter(full(shape, 2, f64));
-    { std::vector<Tensor> dirt(300, Tensor()); for (Tensor& t : dirt) t = full(shape, 777, f64); }
+    {
+      std::vector<Tensor> dirt(300, Tensor());
+      for (Tensor& t : dirt) t = full(shape, 777, f64);
+    }
     backward(sum(x * y + tanh(x)));
     const double slope = 2 + 1 - std::tanh(0.5) * std::tanh(0.5);
     CHECK(near(elements(x.grad()), std::vector<double>(static_cast<std::size_t>(shape.size()), slope), 1e-14));
@@ -454,8 +463,7 @@ TEST_CASE("NoGrad nests and ends with its scope, also by an exception") {
   try {
     const NoGrad guard;
     throw ValueError("out");
-  } catch (const ValueError&) {
-  }
+  } catch (const ValueError&) {}
   CHECK((x * x).requires_grad());
 }
 TEST_CASE("NoGrad concerns its own thread") {
@@ -481,7 +489,8 @@ TEST_CASE("a value overwritten after it was saved is refused, naming op, input a
   const Var y = square(x);
   fill_(x.mutable_value(), 7);
   const std::string text = message_of<GraphError>([&] { backward(sum(y)); });
-  CHECK(opens_with(text, "backward of 'square': input 0, 'leaf' (node " + std::to_string(x.node()->id) + ", shape (2))"));
+  CHECK(
+      opens_with(text, "backward of 'square': input 0, 'leaf' (node " + std::to_string(x.node()->id) + ", shape (2))"));
   CHECK(contains(text, "was changed in place after the op had read it"));
   CHECK(contains(text, "write to a copy(...)"));
 }
@@ -494,7 +503,8 @@ TEST_CASE("a saved result that is overwritten is refused, naming the op") {
   const Var z = softmax(x, Axis{0});
   Tensor other = z.value();
   other.set({0}, 5);
-  CHECK(opens_with(message_of<GraphError>([&] { backward(z, zeros(Shape{2}, f64)); }), "backward of 'softmax': its result"));
+  CHECK(opens_with(message_of<GraphError>([&] { backward(z, zeros(Shape{2}, f64)); }),
+                   "backward of 'softmax': its result"));
 }
 TEST_CASE("a write through a view is seen as well") {
   const Var x = parameter(zeros(Shape{2, 3}, f64));

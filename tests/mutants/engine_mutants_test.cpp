@@ -75,7 +75,9 @@ std::vector<Mutant> make_mutants() {
   // ---- broadcast
   m.push_back(mistake(
       "broadcast: the gradient of a repeated bias is its first row, not the sum",
-      [] { return Leaves{matrix(3, 4, 1), vector_of({0.1, 0.2, 0.3, 0.4})}; },
+      [] {
+        return Leaves{matrix(3, 4, 1), vector_of({0.1, 0.2, 0.3, 0.4})};
+      },
       [](const Leaves& x, bool wrong) {
         const Tensor value = pointwise(
             "bias", [](auto a, auto b) { return a + b; }, x[0].value(), expand_new(x[1].value(), Axis{0}, 3));
@@ -92,7 +94,9 @@ std::vector<Mutant> make_mutants() {
       }));
   m.push_back(mistake(
       "broadcast: the mean over the repeated axis instead of the sum",
-      [] { return Leaves{vector_of({0.1, 0.2, 0.3, 0.4})}; },
+      [] {
+        return Leaves{vector_of({0.1, 0.2, 0.3, 0.4})};
+      },
       [](const Leaves& x, bool wrong) {
         return either(
             wrong, "repeat", copy(expand_new(x[0].value(), Axis{0}, 3)), x,
@@ -100,14 +104,18 @@ std::vector<Mutant> make_mutants() {
             [](const Tensor& dy, Inputs& in) { in.add(0, mean(dy, Axis{0})); });
       }));
   m.push_back(mistake(
-      "broadcast: one element of an expanded number counted n times", [] { return Leaves{parameter(full(Shape{}, 2, f64))}; },
+      "broadcast: one element of an expanded number counted n times",
+      [] { return Leaves{parameter(full(Shape{}, 2, f64))}; },
       [](const Leaves& x, bool wrong) {
         return either(
             wrong, "one of three", copy(x[0].value()), x, [](const Tensor& dy, Inputs& in) { in.add(0, dy); },
             [](const Tensor& dy, Inputs& in) { in.add(0, scaled(dy, 3)); });
       }));
   m.push_back(mistake(
-      "broadcast: the sum is taken over the other axis of a square", [] { return Leaves{vector_of({0.1, 0.2, 0.3})}; },
+      "broadcast: the sum is taken over the other axis of a square",
+      [] {
+        return Leaves{vector_of({0.1, 0.2, 0.3})};
+      },
       [](const Leaves& x, bool wrong) {
         return either(
             wrong, "repeat", copy(expand_new(x[0].value(), Axis{0}, 3)), x,
@@ -116,7 +124,9 @@ std::vector<Mutant> make_mutants() {
       }));
   m.push_back(mistake(
       "broadcast: a number of an operand gets dy's first element",
-      [] { return Leaves{parameter(full(Shape{}, 2, f64)), vector_of({1, 2, 3})}; },
+      [] {
+        return Leaves{parameter(full(Shape{}, 2, f64)), vector_of({1, 2, 3})};
+      },
       [](const Leaves& x, bool wrong) {
         const Tensor value = product(expand_scalar(x[0].value(), Shape{3}), x[1].value());
         return either(
@@ -146,34 +156,36 @@ std::vector<Mutant> make_mutants() {
                               }
                             });
                       }));
-  m.push_back(mistake("graph: gather overwrites where a row occurs twice", [] { return Leaves{matrix(3, 2, 3)}; },
-                      [](const Leaves& x, bool wrong) {
-                        const std::array<std::int64_t, 4> ids{0, 2, 0, 1};
-                        Tensor rows = empty(Shape{4, 2}, f64);
-                        for (std::int64_t i = 0; i < 4; ++i) {
-                          Tensor row = select(rows, Axis{0}, i);
-                          copy_(row, select(x[0].value(), Axis{0}, ids[static_cast<std::size_t>(i)]));
-                        }
-                        auto rule = [ids](bool overwrite) {
-                          return [ids, overwrite](const Tensor& dy, Inputs& in) {
-                            const Tensor grad = in.grad(0);
-                            for (std::int64_t i = 0; i < 4; ++i) {
-                              Tensor row = select(grad, Axis{0}, ids[static_cast<std::size_t>(i)]);
-                              if (overwrite) copy_(row, select(dy, Axis{0}, i));
-                              else add_(row, select(dy, Axis{0}, i));
-                            }
-                          };
-                        };
-                        return record("gather", rows, x, rule(wrong));
-                      }));
-  m.push_back(mistake("graph: an op returns its value without the graph", one_vector,
-                      [](const Leaves& x, bool wrong) { return wrong ? mean(x[0]).detach() : mean(x[0]); },
-                      GradientVerdict::nothing_tested));
+  m.push_back(mistake(
+      "graph: gather overwrites where a row occurs twice", [] { return Leaves{matrix(3, 2, 3)}; },
+      [](const Leaves& x, bool wrong) {
+        const std::array<std::int64_t, 4> ids{0, 2, 0, 1};
+        Tensor rows = empty(Shape{4, 2}, f64);
+        for (std::int64_t i = 0; i < 4; ++i) {
+          Tensor row = select(rows, Axis{0}, i);
+          copy_(row, select(x[0].value(), Axis{0}, ids[static_cast<std::size_t>(i)]));
+        }
+        auto rule = [ids](bool overwrite) {
+          return [ids, overwrite](const Tensor& dy, Inputs& in) {
+            const Tensor grad = in.grad(0);
+            for (std::int64_t i = 0; i < 4; ++i) {
+              Tensor row = select(grad, Axis{0}, ids[static_cast<std::size_t>(i)]);
+              if (overwrite) copy_(row, select(dy, Axis{0}, i));
+              else add_(row, select(dy, Axis{0}, i));
+            }
+          };
+        };
+        return record("gather", rows, x, rule(wrong));
+      }));
+  m.push_back(mistake(
+      "graph: an op returns its value without the graph", one_vector,
+      [](const Leaves& x, bool wrong) { return wrong ? mean(x[0]).detach() : mean(x[0]); },
+      GradientVerdict::nothing_tested));
   m.push_back(mistake("graph: one of two inputs is cut off", two_vectors,
                       [](const Leaves& x, bool wrong) { return x[0] * (wrong ? x[1].detach() : x[1]); }));
-  m.push_back(mistake("graph: a declared weight is not used", two_vectors,
-                      [](const Leaves& x, bool wrong) { return tanh(wrong ? x[0] : x[0] * x[1]); },
-                      GradientVerdict::nothing_tested));
+  m.push_back(mistake(
+      "graph: a declared weight is not used", two_vectors,
+      [](const Leaves& x, bool wrong) { return tanh(wrong ? x[0] : x[0] * x[1]); }, GradientVerdict::nothing_tested));
   m.push_back(mistake("graph: parents swapped in a difference", two_vectors, [](const Leaves& x, bool wrong) {
     const Tensor value = pointwise(
         "minus", [](auto a, auto b) { return a - b; }, x[0].value(), x[1].value());
@@ -203,13 +215,14 @@ std::vector<Mutant> make_mutants() {
         },
         [](const Tensor& dy, Inputs& in) { in.add(0, product(dy, in.value(1))); });
   }));
-  m.push_back(mistake("graph: a dropout mask drawn anew in each call", [] { return Leaves{parameter(full(Shape{20}, 1, f64))}; },
-                      [](const Leaves& x, bool wrong) {
-                        static Generator going_on(1);
-                        Generator fixed(1);
-                        return dropout(x[0], 0.5, wrong ? going_on : fixed, true);
-                      },
-                      GradientVerdict::nondeterministic));
+  m.push_back(mistake(
+      "graph: a dropout mask drawn anew in each call", [] { return Leaves{parameter(full(Shape{20}, 1, f64))}; },
+      [](const Leaves& x, bool wrong) {
+        static Generator going_on(1);
+        Generator fixed(1);
+        return dropout(x[0], 0.5, wrong ? going_on : fixed, true);
+      },
+      GradientVerdict::nondeterministic));
   // ---- contractions
   auto product_rule = [](auto left, auto right) {
     return [left, right](const Tensor& dy, Inputs& in) {
@@ -219,38 +232,45 @@ std::vector<Mutant> make_mutants() {
   };
   static const auto right_left = [](const Tensor& dy, Inputs& in) { in.add(0, matmul(dy, transpose(in.value(1)))); };
   static const auto right_right = [](const Tensor& dy, Inputs& in) { in.add(1, matmul(transpose(in.value(0)), dy)); };
-  m.push_back(mistake("matmul: a transpose is missing in dA (square, so that the shapes fit)",
-                      [] { return Leaves{matrix(3, 3, 5), matrix(3, 3, 6)}; },
-                      [product_rule](const Leaves& x, bool wrong) {
-                        return either(
-                            wrong, "matmul", matmul(x[0].value(), x[1].value()), x, product_rule(right_left, right_right),
-                            product_rule([](const Tensor& dy, Inputs& in) { in.add(0, matmul(dy, in.value(1))); }, right_right));
+  m.push_back(mistake(
+      "matmul: a transpose is missing in dA (square, so that the shapes fit)",
+      [] {
+        return Leaves{matrix(3, 3, 5), matrix(3, 3, 6)};
+      },
+      [product_rule](const Leaves& x, bool wrong) {
+        return either(
+            wrong, "matmul", matmul(x[0].value(), x[1].value()), x, product_rule(right_left, right_right),
+            product_rule([](const Tensor& dy, Inputs& in) { in.add(0, matmul(dy, in.value(1))); }, right_right));
+      }));
+  m.push_back(mistake(
+      "matmul: dB is transposed (square)",
+      [] {
+        return Leaves{matrix(3, 3, 5), matrix(3, 3, 6)};
+      },
+      [product_rule](const Leaves& x, bool wrong) {
+        return either(wrong, "matmul", matmul(x[0].value(), x[1].value()), x, product_rule(right_left, right_right),
+                      product_rule(right_left, [](const Tensor& dy, Inputs& in) {
+                        in.add(1, transpose(matmul(transpose(in.value(0)), dy)));
                       }));
-  m.push_back(mistake("matmul: dB is transposed (square)", [] { return Leaves{matrix(3, 3, 5), matrix(3, 3, 6)}; },
-                      [product_rule](const Leaves& x, bool wrong) {
-                        return either(
-                            wrong, "matmul", matmul(x[0].value(), x[1].value()), x, product_rule(right_left, right_right),
-                            product_rule(right_left, [](const Tensor& dy, Inputs& in) {
-                              in.add(1, transpose(matmul(transpose(in.value(0)), dy)));
-                            }));
+      }));
+  m.push_back(mistake(
+      "matmul: the order of the factors in dB is exchanged (square)",
+      [] {
+        return Leaves{matrix(3, 3, 5), matrix(3, 3, 6)};
+      },
+      [product_rule](const Leaves& x, bool wrong) {
+        return either(wrong, "matmul", matmul(x[0].value(), x[1].value()), x, product_rule(right_left, right_right),
+                      product_rule(right_left, [](const Tensor& dy, Inputs& in) {
+                        in.add(1, matmul(dy, transpose(in.value(0))));
                       }));
-  m.push_back(mistake("matmul: the order of the factors in dB is exchanged (square)",
-                      [] { return Leaves{matrix(3, 3, 5), matrix(3, 3, 6)}; },
-                      [product_rule](const Leaves& x, bool wrong) {
-                        return either(
-                            wrong, "matmul", matmul(x[0].value(), x[1].value()), x, product_rule(right_left, right_right),
-                            product_rule(right_left, [](const Tensor& dy, Inputs& in) {
-                              in.add(1, matmul(dy, transpose(in.value(0))));
-                            }));
-                      }));
-  m.push_back(mistake("matmul: dA is divided by the number of rows", two_matrices,
-                      [product_rule](const Leaves& x, bool wrong) {
-                        return either(
-                            wrong, "matmul", matmul(x[0].value(), x[1].value()), x, product_rule(right_left, right_right),
-                            product_rule([](const Tensor& dy, Inputs& in) {
-                              in.add(0, scaled(matmul(dy, transpose(in.value(1))), 1.0 / 3));
-                            }, right_right));
-                      }));
+      }));
+  m.push_back(
+      mistake("matmul: dA is divided by the number of rows", two_matrices, [product_rule](const Leaves& x, bool wrong) {
+        return either(wrong, "matmul", matmul(x[0].value(), x[1].value()), x, product_rule(right_left, right_right),
+                      product_rule([](const Tensor& dy,
+                                      Inputs& in) { in.add(0, scaled(matmul(dy, transpose(in.value(1))), 1.0 / 3)); },
+                                   right_right));
+      }));
   m.push_back(mistake("mean: the gradient lacks 1/n", one_matrix, [](const Leaves& x, bool wrong) {
     auto rule = [](double n) {
       return [n](const Tensor& dy, Inputs& in) { in.add(0, scaled(expand_new(dy, Axis{1}, 4), 1 / n)); };
@@ -285,16 +305,17 @@ std::vector<Mutant> make_mutants() {
     };
     return record("max", max(x[0].value(), Axis{0}), x, rule(wrong));
   }));
-  m.push_back(mistake("max: the gradient goes to the position of the smallest", one_vector, [](const Leaves& x, bool wrong) {
-    auto rule = [](std::int64_t place) {
-      return [place](const Tensor& dy, Inputs& in) {
-        Tensor dx = zeros(Shape{3}, f64);
-        dx.set({place}, dy.item());
-        in.add(0, dx);
-      };
-    };
-    return record("max", max(x[0].value(), Axis{0}), x, rule(wrong ? 1 : 2));
-  }));
+  m.push_back(
+      mistake("max: the gradient goes to the position of the smallest", one_vector, [](const Leaves& x, bool wrong) {
+        auto rule = [](std::int64_t place) {
+          return [place](const Tensor& dy, Inputs& in) {
+            Tensor dx = zeros(Shape{3}, f64);
+            dx.set({place}, dy.item());
+            in.add(0, dx);
+          };
+        };
+        return record("max", max(x[0].value(), Axis{0}), x, rule(wrong ? 1 : 2));
+      }));
   // ---- softmax and losses
   m.push_back(mistake("softmax: backward without the inner sum", one_matrix, [](const Leaves& x, bool wrong) {
     const Tensor y = softmax(x[0].value(), Axis{1});
@@ -310,32 +331,37 @@ std::vector<Mutant> make_mutants() {
                                         "dx", [](auto p, auto d, auto s) { return p * (d - s); }, y, dy, inner));
                         });
                       }));
-  m.push_back(mistake("softmax: forward over one axis, backward over the other", [] { return Leaves{matrix(3, 3, 5)}; },
-                      [](const Leaves& x, bool wrong) {
-                        const Tensor y = softmax(x[0].value(), Axis{1});
-                        return record("softmax", y, x, [y, wrong](const Tensor& dy, Inputs& in) {
-                          in.add(0, wrong ? transpose(softmax_dx(transpose(y), transpose(dy), true)) : softmax_dx(y, dy, true));
-                        });
-                      }));
-  m.push_back(mistake("softmax: the check's objective is a plain sum, so nothing is tested", one_matrix,
-                      [](const Leaves& x, bool wrong) {
-                        const Var y = softmax(x[0], Axis{1});
-                        return wrong ? sum(y) : y;
-                      },
-                      GradientVerdict::nothing_tested));
+  m.push_back(mistake(
+      "softmax: forward over one axis, backward over the other", [] { return Leaves{matrix(3, 3, 5)}; },
+      [](const Leaves& x, bool wrong) {
+        const Tensor y = softmax(x[0].value(), Axis{1});
+        return record("softmax", y, x, [y, wrong](const Tensor& dy, Inputs& in) {
+          in.add(0, wrong ? transpose(softmax_dx(transpose(y), transpose(dy), true)) : softmax_dx(y, dy, true));
+        });
+      }));
+  m.push_back(mistake(
+      "softmax: the check's objective is a plain sum, so nothing is tested", one_matrix,
+      [](const Leaves& x, bool wrong) {
+        const Var y = softmax(x[0], Axis{1});
+        return wrong ? sum(y) : y;
+      },
+      GradientVerdict::nothing_tested));
   auto entropy = [](const char* name, auto change) {
-    return mistake(name, [] { return Leaves{matrix(4, 3, 8)}; }, [change](const Leaves& x, bool wrong) {
-      const Ids targets(Shape{4}, std::vector<std::int32_t>{2, 0, 1, 1});
-      const Tensor p = softmax(x[0].value(), Axis{1});
-      double loss = 0;
-      for (std::int64_t i = 0; i < 4; ++i) loss -= std::log(p.at({i, targets[i]})) / 4;
-      return record("cross_entropy", full(Shape{}, loss, f64), x, [p, targets, wrong, change](const Tensor& dy, Inputs& in) {
-        Tensor dx = copy(p);
-        for (std::int64_t i = 0; i < 4; ++i) dx.set({i, targets[i]}, dx.at({i, targets[i]}) - 1);
-        dx = scaled(dx, dy.item() / 4);
-        in.add(0, wrong ? change(dx, p, targets) : dx);
-      });
-    });
+    return mistake(
+        name, [] { return Leaves{matrix(4, 3, 8)}; },
+        [change](const Leaves& x, bool wrong) {
+          const Ids targets(Shape{4}, std::vector<std::int32_t>{2, 0, 1, 1});
+          const Tensor p = softmax(x[0].value(), Axis{1});
+          double loss = 0;
+          for (std::int64_t i = 0; i < 4; ++i) loss -= std::log(p.at({i, targets[i]})) / 4;
+          return record("cross_entropy", full(Shape{}, loss, f64), x,
+                        [p, targets, wrong, change](const Tensor& dy, Inputs& in) {
+                          Tensor dx = copy(p);
+                          for (std::int64_t i = 0; i < 4; ++i) dx.set({i, targets[i]}, dx.at({i, targets[i]}) - 1);
+                          dx = scaled(dx, dy.item() / 4);
+                          in.add(0, wrong ? change(dx, p, targets) : dx);
+                        });
+        });
   };
   m.push_back(entropy("cross_entropy: the sign is turned",
                       [](const Tensor& dx, const Tensor&, const Ids&) { return scaled(dx, -1); }));
@@ -345,14 +371,15 @@ std::vector<Mutant> make_mutants() {
                       [](const Tensor& dx, const Tensor&, const Ids&) { return scaled(dx, 4.0 / 3); }));
   m.push_back(entropy("cross_entropy: the one-hot is missing",
                       [](const Tensor&, const Tensor& p, const Ids&) { return scaled(p, 0.25); }));
-  m.push_back(entropy("cross_entropy: the target is off by one", [](const Tensor&, const Tensor& p, const Ids& targets) {
-    Tensor dx = copy(p);
-    for (std::int64_t i = 0; i < 4; ++i) {
-      const std::int64_t target = (targets[i] + 1) % 3;
-      dx.set({i, target}, dx.at({i, target}) - 1);
-    }
-    return scaled(dx, 0.25);
-  }));
+  m.push_back(
+      entropy("cross_entropy: the target is off by one", [](const Tensor&, const Tensor& p, const Ids& targets) {
+        Tensor dx = copy(p);
+        for (std::int64_t i = 0; i < 4; ++i) {
+          const std::int64_t target = (targets[i] + 1) % 3;
+          dx.set({i, target}, dx.at({i, target}) - 1);
+        }
+        return scaled(dx, 0.25);
+      }));
   m.push_back(mistake("mse: the factor 2 is missing", two_vectors, [](const Leaves& x, bool wrong) {
     auto rule = [](double factor) {
       return [factor](const Tensor& dy, Inputs& in) {
@@ -364,38 +391,49 @@ std::vector<Mutant> make_mutants() {
     };
     return record("mse", mse(x[0].value(), x[1].value()).value(), x, wrong ? rule(1) : rule(2));
   }));
-  m.push_back(mistake("dropout: the gradient is not scaled by 1 / (1 - p)", one_vector, [](const Leaves& x, bool wrong) {
-    const Tensor factor = tensor(Shape{3}, {2, 0, 2}, f64), mask = tensor(Shape{3}, {1, 0, 1}, f64);
-    return record("dropout", product(x[0].value(), factor), x, [factor, mask, wrong](const Tensor& dy, Inputs& in) {
-      in.add(0, product(dy, wrong ? mask : factor));
-    });
-  }));
-  m.push_back(mistake("dropout: the gradient flows through what was dropped", one_vector, [](const Leaves& x, bool wrong) {
-    const Tensor factor = tensor(Shape{3}, {2, 0, 2}, f64);
-    return record("dropout", product(x[0].value(), factor), x, [factor, wrong](const Tensor& dy, Inputs& in) {
-      in.add(0, wrong ? scaled(dy, 2) : product(dy, factor));
-    });
-  }));
+  m.push_back(
+      mistake("dropout: the gradient is not scaled by 1 / (1 - p)", one_vector, [](const Leaves& x, bool wrong) {
+        const Tensor factor = tensor(Shape{3}, {2, 0, 2}, f64), mask = tensor(Shape{3}, {1, 0, 1}, f64);
+        return record("dropout", product(x[0].value(), factor), x, [factor, mask, wrong](const Tensor& dy, Inputs& in) {
+          in.add(0, product(dy, wrong ? mask : factor));
+        });
+      }));
+  m.push_back(
+      mistake("dropout: the gradient flows through what was dropped", one_vector, [](const Leaves& x, bool wrong) {
+        const Tensor factor = tensor(Shape{3}, {2, 0, 2}, f64);
+        return record("dropout", product(x[0].value(), factor), x, [factor, wrong](const Tensor& dy, Inputs& in) {
+          in.add(0, wrong ? scaled(dy, 2) : product(dy, factor));
+        });
+      }));
   // ---- views and index
-  m.push_back(mistake("narrow: the gradient lands one position too far", [] { return Leaves{vector_of({1, 2, 3, 4, 5})}; },
-                      [](const Leaves& x, bool wrong) {
-                        return record("narrow", copy(narrow(x[0].value(), Axis{0}, 1, 3)), x, [wrong](const Tensor& dy, Inputs& in) {
-                          Tensor place = narrow(in.grad(0), Axis{0}, wrong ? 2 : 1, 3);
-                          add_(place, dy);
-                        });
-                      }));
-  m.push_back(mistake("narrow: the step is forgotten on the way back", [] { return Leaves{vector_of({1, 2, 3, 4, 5})}; },
-                      [](const Leaves& x, bool wrong) {
-                        return record("narrow", copy(narrow(x[0].value(), Axis{0}, 0, 3, 2)), x, [wrong](const Tensor& dy, Inputs& in) {
-                          Tensor place = narrow(in.grad(0), Axis{0}, 0, 3, wrong ? 1 : 2);
-                          add_(place, dy);
-                        });
-                      }));
-  m.push_back(mistake("transpose: the gradient is reshaped instead of transposed", one_matrix, [](const Leaves& x, bool wrong) {
-    return record("transpose", copy(transpose(x[0].value())), x, [wrong](const Tensor& dy, Inputs& in) {
-      in.add(0, wrong ? reshape(dy, Shape{3, 4}) : transpose(dy));
-    });
-  }));
+  m.push_back(mistake(
+      "narrow: the gradient lands one position too far",
+      [] {
+        return Leaves{vector_of({1, 2, 3, 4, 5})};
+      },
+      [](const Leaves& x, bool wrong) {
+        return record("narrow", copy(narrow(x[0].value(), Axis{0}, 1, 3)), x, [wrong](const Tensor& dy, Inputs& in) {
+          Tensor place = narrow(in.grad(0), Axis{0}, wrong ? 2 : 1, 3);
+          add_(place, dy);
+        });
+      }));
+  m.push_back(mistake(
+      "narrow: the step is forgotten on the way back",
+      [] {
+        return Leaves{vector_of({1, 2, 3, 4, 5})};
+      },
+      [](const Leaves& x, bool wrong) {
+        return record("narrow", copy(narrow(x[0].value(), Axis{0}, 0, 3, 2)), x, [wrong](const Tensor& dy, Inputs& in) {
+          Tensor place = narrow(in.grad(0), Axis{0}, 0, 3, wrong ? 1 : 2);
+          add_(place, dy);
+        });
+      }));
+  m.push_back(
+      mistake("transpose: the gradient is reshaped instead of transposed", one_matrix, [](const Leaves& x, bool wrong) {
+        return record("transpose", copy(transpose(x[0].value())), x, [wrong](const Tensor& dy, Inputs& in) {
+          in.add(0, wrong ? reshape(dy, Shape{3, 4}) : transpose(dy));
+        });
+      }));
   m.push_back(mistake("concat: the parts get each other's gradients", two_vectors, [](const Leaves& x, bool wrong) {
     const Tensor joined = concat({Var(x[0].value()), Var(x[1].value())}, Axis{0}).value();
     return record("concat", joined, x, [wrong](const Tensor& dy, Inputs& in) {
@@ -427,28 +465,97 @@ std::vector<Mutant> make_mutants() {
     Tensor (*wrong)(const Tensor& x, const Tensor& y);
   };
   const auto positive = [] { return Leaves{vector_of({0.4, 1.3, 2.2})}; };
-  for (const Scalar& s : {
-           Scalar{"tanh: 1 - y instead of 1 - y^2", [](const Tensor& x) { return pointwise("f", [](auto v) { return tanh(v); }, x); },
-                  [](const Tensor&, const Tensor& y) { return pointwise("f", [](auto v) { return 1 - v * v; }, y); },
-                  [](const Tensor&, const Tensor& y) { return pointwise("f", [](auto v) { return 1 - v; }, y); }},
-           Scalar{"tanh: the derivative takes x for y", [](const Tensor& x) { return pointwise("f", [](auto v) { return tanh(v); }, x); },
-                  [](const Tensor&, const Tensor& y) { return pointwise("f", [](auto v) { return 1 - v * v; }, y); },
-                  [](const Tensor& x, const Tensor&) { return pointwise("f", [](auto v) { return 1 - v * v; }, x); }},
-           Scalar{"sigmoid: y instead of y (1 - y)", [](const Tensor& x) { return pointwise("f", [](auto v) { return sigmoid(v); }, x); },
-                  [](const Tensor&, const Tensor& y) { return pointwise("f", [](auto v) { return v * (1 - v); }, y); },
-                  [](const Tensor&, const Tensor& y) { return pointwise("f", [](auto v) { return v; }, y); }},
-           Scalar{"square: x instead of 2 x, finite and not zero", [](const Tensor& x) { return pointwise("f", [](auto v) { return v * v; }, x); },
-                  [](const Tensor& x, const Tensor&) { return pointwise("f", [](auto v) { return 2 * v; }, x); },
-                  [](const Tensor& x, const Tensor&) { return pointwise("f", [](auto v) { return v; }, x); }},
-           Scalar{"log: x instead of 1 / x", [](const Tensor& x) { return pointwise("f", [](auto v) { return log(v); }, x); },
-                  [](const Tensor& x, const Tensor&) { return pointwise("f", [](auto v) { return 1 / v; }, x); },
-                  [](const Tensor& x, const Tensor&) { return pointwise("f", [](auto v) { return v; }, x); }},
-           Scalar{"sqrt: 1 / y instead of 1 / (2 y)", [](const Tensor& x) { return pointwise("f", [](auto v) { return sqrt(v); }, x); },
-                  [](const Tensor&, const Tensor& y) { return pointwise("f", [](auto v) { return 0.5 / v; }, y); },
-                  [](const Tensor&, const Tensor& y) { return pointwise("f", [](auto v) { return 1 / v; }, y); }},
-           Scalar{"1 / x: the minus is missing", [](const Tensor& x) { return pointwise("f", [](auto v) { return 1 / v; }, x); },
-                  [](const Tensor&, const Tensor& y) { return pointwise("f", [](auto v) { return -(v * v); }, y); },
-                  [](const Tensor&, const Tensor& y) { return pointwise("f", [](auto v) { return v * v; }, y); }}}) {
+  for (const Scalar& s : {Scalar{"tanh: 1 - y instead of 1 - y^2",
+                                 [](const Tensor&x) {
+                                   return pointwise(
+                                       "f", [](auto v) { return tanh(v); }, x);
+                                 },
+                                 [](const Tensor&, const Tensor&y) {
+                                   return pointwise(
+                                       "f", [](auto v) { return 1 - v * v; }, y);
+                                 },
+                                 [](const Tensor&, const Tensor&y) {
+                                   return pointwise(
+                                       "f", [](auto v) { return 1 - v; }, y);
+                                 }},
+                          Scalar{"tanh: the derivative takes x for y",
+                                 [](const Tensor&x) {
+                                   return pointwise(
+                                       "f", [](auto v) { return tanh(v); }, x);
+                                 },
+                                 [](const Tensor&, const Tensor&y) {
+                                   return pointwise(
+                                       "f", [](auto v) { return 1 - v * v; }, y);
+                                 },
+                                 [](const Tensor&x, const Tensor&) {
+                                   return pointwise(
+                                       "f", [](auto v) { return 1 - v * v; }, x);
+                                 }},
+                          Scalar{"sigmoid: y instead of y (1 - y)",
+                                 [](const Tensor&x) {
+                                   return pointwise(
+                                       "f", [](auto v) { return sigmoid(v); }, x);
+                                 },
+                                 [](const Tensor&, const Tensor&y) {
+                                   return pointwise(
+                                       "f", [](auto v) { return v * (1 - v); }, y);
+                                 },
+                                 [](const Tensor&, const Tensor&y) {
+                                   return pointwise(
+                                       "f", [](auto v) { return v; }, y);
+                                 }},
+                          Scalar{"square: x instead of 2 x, finite and not zero",
+                                 [](const Tensor&x) {
+                                   return pointwise(
+                                       "f", [](auto v) { return v * v; }, x);
+                                 },
+                                 [](const Tensor&x, const Tensor&) {
+                                   return pointwise(
+                                       "f", [](auto v) { return 2 * v; }, x);
+                                 },
+                                 [](const Tensor&x, const Tensor&) {
+                                   return pointwise(
+                                       "f", [](auto v) { return v; }, x);
+                                 }},
+                          Scalar{"log: x instead of 1 / x",
+                                 [](const Tensor&x) {
+                                   return pointwise(
+                                       "f", [](auto v) { return log(v); }, x);
+                                 },
+                                 [](const Tensor&x, const Tensor&) {
+                                   return pointwise(
+                                       "f", [](auto v) { return 1 / v; }, x);
+                                 },
+                                 [](const Tensor&x, const Tensor&) {
+                                   return pointwise(
+                                       "f", [](auto v) { return v; }, x);
+                                 }},
+                          Scalar{"sqrt: 1 / y instead of 1 / (2 y)",
+                                 [](const Tensor&x) {
+                                   return pointwise(
+                                       "f", [](auto v) { return sqrt(v); }, x);
+                                 },
+                                 [](const Tensor&, const Tensor&y) {
+                                   return pointwise(
+                                       "f", [](auto v) { return 0.5 / v; }, y);
+                                 },
+                                 [](const Tensor&, const Tensor&y) {
+                                   return pointwise(
+                                       "f", [](auto v) { return 1 / v; }, y);
+                                 }},
+                          Scalar{"1 / x: the minus is missing",
+                                 [](const Tensor&x) {
+                                   return pointwise(
+                                       "f", [](auto v) { return 1 / v; }, x);
+                                 },
+                                 [](const Tensor&, const Tensor&y) {
+                                   return pointwise(
+                                       "f", [](auto v) { return -(v * v); }, y);
+                                 },
+                                 [](const Tensor&, const Tensor&y) {
+                                   return pointwise(
+                                       "f", [](auto v) { return v * v; }, y);
+                                 }}}) {
     m.push_back(mistake(s.name, positive, [s](const Leaves& x, bool wrong) {
       const Tensor y = s.value(x[0].value());
       return record("f", y, x, [s, y, wrong](const Tensor& dy, Inputs& in) {
@@ -456,59 +563,75 @@ std::vector<Mutant> make_mutants() {
       });
     }));
   }
-  m.push_back(mistake("relu: backward lets negative inputs through", [] { return Leaves{vector_of({0.7, -1.2, 2})}; },
-                      [](const Leaves& x, bool wrong) {
-                        const Tensor y = pointwise(
-                            "relu", [](auto v) { return max(v, v * 0); }, x[0].value());
-                        const Tensor slope = tensor(Shape{3}, {1, 0, 1}, f64);
-                        return record("relu", y, x, [slope, wrong](const Tensor& dy, Inputs& in) {
-                          in.add(0, wrong ? dy : product(dy, slope));
-                        });
-                      }));
+  m.push_back(mistake(
+      "relu: backward lets negative inputs through",
+      [] {
+        return Leaves{vector_of({0.7, -1.2, 2})};
+      },
+      [](const Leaves& x, bool wrong) {
+        const Tensor y = pointwise(
+            "relu", [](auto v) { return max(v, v * 0); }, x[0].value());
+        const Tensor slope = tensor(Shape{3}, {1, 0, 1}, f64);
+        return record("relu", y, x,
+                      [slope, wrong](const Tensor& dy, Inputs& in) { in.add(0, wrong ? dy : product(dy, slope)); });
+      }));
   // ---- numerics and the check itself
-  m.push_back(mistake("numerics: softmax without subtracting the maximum overflows",
-                      [] { return Leaves{vector_of({1000, 0.3, -0.2})}; },
-                      [](const Leaves& x, bool wrong) {
-                        if (!wrong) return logsumexp(x[0], Axis{0}) + sum(tanh(x[0] * 0.01));
-                        const Var e = exp(x[0]);
-                        return sum(e) / sum(e);
-                      },
-                      GradientVerdict::not_finite));
-  m.push_back(mistake("numerics: a norm at exactly zero divides by zero", [] { return Leaves{vector_of({0, 0})}; },
-                      [](const Leaves& x, bool wrong) {
-                        const Var squares = sum(square(x[0]));
-                        return x[0] / reshape(expand_scalar(wrong ? sqrt(squares) : sqrt(squares + 1.0), Shape{2}), Shape{2});
-                      },
-                      GradientVerdict::not_finite));
-  m.push_back(mistake("gradcheck: the point sits on a kink", [] { return Leaves{vector_of({0, 1})}; },
-                      [](const Leaves& x, bool wrong) { return wrong ? relu(x[0]) : relu(x[0] + 1.0); }, GradientVerdict::kink));
-  m.push_back(mistake("gradcheck: a tie of maxima", [] { return Leaves{vector_of({2, 2, 1})}; },
-                      [](const Leaves& x, bool wrong) {
-                        const Var shift = tensor(Shape{3}, {0.5, 0, 0}, f64);
-                        return max(wrong ? x[0] : x[0] + shift, Axis{0});
-                      },
-                      GradientVerdict::kink));
-  m.push_back(mistake("gradcheck: a gradient of 1e-7 that is twice too large", one_vector,
-                      [](const Leaves& x, bool wrong) {
-                        return record("small", scaled(x[0].value(), 1e-7), x, [wrong](const Tensor& dy, Inputs& in) {
-                          in.add(0, scaled(dy, wrong ? 2e-7 : 1e-7));
-                        });
-                      }));
-  m.push_back(mistake("gradcheck: NaN as a gradient", one_vector,
-                      [](const Leaves& x, bool wrong) {
-                        return record("nan", copy(x[0].value()), x, [wrong](const Tensor& dy, Inputs& in) {
-                          in.add(0, scaled(dy, wrong ? not_a_number : 1));
-                        });
-                      },
-                      GradientVerdict::not_finite));
-  m.push_back(mistake("gradcheck: random signs where a zero is expected", one_vector,
-                      [](const Leaves& x, bool wrong) {
-                        return record("half", scaled(x[0].value(), 1), x, [wrong](const Tensor& dy, Inputs& in) {
-                          Tensor dx = copy(dy);
-                          if (wrong) dx.set({1}, 0);
-                          in.add(0, dx);
-                        });
-                      }));
+  m.push_back(mistake(
+      "numerics: softmax without subtracting the maximum overflows",
+      [] {
+        return Leaves{vector_of({1000, 0.3, -0.2})};
+      },
+      [](const Leaves& x, bool wrong) {
+        if (!wrong) return logsumexp(x[0], Axis{0}) + sum(tanh(x[0] * 0.01));
+        const Var e = exp(x[0]);
+        return sum(e) / sum(e);
+      },
+      GradientVerdict::not_finite));
+  m.push_back(mistake(
+      "numerics: a norm at exactly zero divides by zero",
+      [] {
+        return Leaves{vector_of({0, 0})};
+      },
+      [](const Leaves& x, bool wrong) {
+        const Var squares = sum(square(x[0]));
+        return x[0] / reshape(expand_scalar(wrong ? sqrt(squares) : sqrt(squares + 1.0), Shape{2}), Shape{2});
+      },
+      GradientVerdict::not_finite));
+  m.push_back(mistake(
+      "gradcheck: the point sits on a kink",
+      [] {
+        return Leaves{vector_of({0, 1})};
+      },
+      [](const Leaves& x, bool wrong) { return wrong ? relu(x[0]) : relu(x[0] + 1.0); }, GradientVerdict::kink));
+  m.push_back(mistake(
+      "gradcheck: a tie of maxima",
+      [] {
+        return Leaves{vector_of({2, 2, 1})};
+      },
+      [](const Leaves& x, bool wrong) {
+        const Var shift = tensor(Shape{3}, {0.5, 0, 0}, f64);
+        return max(wrong ? x[0] : x[0] + shift, Axis{0});
+      },
+      GradientVerdict::kink));
+  m.push_back(
+      mistake("gradcheck: a gradient of 1e-7 that is twice too large", one_vector, [](const Leaves& x, bool wrong) {
+        return record("small", scaled(x[0].value(), 1e-7), x,
+                      [wrong](const Tensor& dy, Inputs& in) { in.add(0, scaled(dy, wrong ? 2e-7 : 1e-7)); });
+      }));
+  m.push_back(mistake(
+      "gradcheck: NaN as a gradient", one_vector,
+      [](const Leaves& x, bool wrong) {
+        return record("nan", copy(x[0].value()), x,
+                      [wrong](const Tensor& dy, Inputs& in) { in.add(0, scaled(dy, wrong ? not_a_number : 1)); });
+      },
+      GradientVerdict::not_finite));
+  m.push_back(mistake("gradcheck: random signs where a zero is expected", one_vector, [](const Leaves& x, bool wrong) {
+    return record("half", scaled(x[0].value(), 1), x, [wrong](const Tensor& dy, Inputs& in) {
+      Tensor dx = copy(dy);
+      if (wrong) dx.set({1}, 0);
+      in.add(0, dx);
+    });
+  }));
   return m;
 }
 
@@ -576,15 +699,14 @@ TEST_CASE("MAX_TIE_MASS: every winner of a tie takes the whole gradient -> the m
 }
 TEST_CASE("UNBROADCAST_MISSING: a gradient of the result's shape -> refused as a shape, on the node itself") {
   const Var b = vector_of({1, 2, 3});
-  const Var y = record("bias", copy(expand_new(b.value(), Axis{0}, 2)), {b},
-                       [](const Tensor& dy, Inputs& in) { in.add(0, dy); });
+  const Var y =
+      record("bias", copy(expand_new(b.value(), Axis{0}, 2)), {b}, [](const Tensor& dy, Inputs& in) { in.add(0, dy); });
   CHECK(contains(message_of<ShapeError>([&] { backward(sum(y)); }), "shapes (3) and (2, 3) differ"));
 }
 TEST_CASE("UNBROADCAST_RANK: a prepended axis that is kept -> refused as a shape") {
   const Var a = vector_of({1});
-  const Var y = record("scale", copy(expand_new(a.value(), Axis{0}, 2)), {a}, [](const Tensor& dy, Inputs& in) {
-    in.add(0, expand_new(sum(dy, Axis{0}), Axis{0}, 1));
-  });
+  const Var y = record("scale", copy(expand_new(a.value(), Axis{0}, 2)), {a},
+                       [](const Tensor& dy, Inputs& in) { in.add(0, expand_new(sum(dy, Axis{0}), Axis{0}, 1)); });
   CHECK_THROWS_AS(backward(sum(y)), ShapeError);
 }
 TEST_CASE("INPLACE_AFTER_SAVE: y = exp(x), then y doubled in place -> the op is named; a copy is fine") {
@@ -592,9 +714,8 @@ TEST_CASE("INPLACE_AFTER_SAVE: y = exp(x), then y doubled in place -> the op is 
   const auto with_result_saved = [](const Var& v) {
     const Tensor y = pointwise(
         "exp", [](auto a) { return exp(a); }, v.value());
-    return record("exp", y, {v}, [saved = Saved(y)](const Tensor& dy, Inputs& in) {
-      in.add(0, product(dy, saved.get("exp")));
-    });
+    return record("exp", y, {v},
+                  [saved = Saved(y)](const Tensor& dy, Inputs& in) { in.add(0, product(dy, saved.get("exp"))); });
   };
   const Var y = with_result_saved(x);
   Tensor buffer = y.value();

@@ -356,7 +356,8 @@ TEST_CASE("sqrt and abs at special values") {
   CHECK_FALSE(std::signbit(at([](auto x) { return abs(x); }, -0.0f)));
 }
 TEST_CASE("max and min keep NaN from either side") {
-  for (auto [a, b] : {std::pair{NAN, 1.0f}, std::pair{1.0f, NAN}, std::pair{NAN, NAN}}) {
+  for (const auto& pair : {std::pair{NAN, 1.0f}, std::pair{1.0f, NAN}, std::pair{NAN, NAN}}) {
+    const float a = pair.first, b = pair.second;
     CAPTURE(a);
     CAPTURE(b);
     CHECK(std::isnan(max(Pack<float>::broadcast(a), Pack<float>::broadcast(b)).v[0]));
