@@ -257,11 +257,11 @@ Probe probe_exact_fit(const TokenLoss& loss, std::int64_t vocab) {
     if (differ(fit, 0, 1e-12))
       probe.sentence = "logits that are sure and right have loss " + std::to_string(fit) +
                        ", not 0: a softmax before a loss that takes logits?";
-    else if (differ(uniform_loss, log_V, 1e-12))
-      probe.sentence = "uniform logits have loss " + std::to_string(uniform_loss) + ", not log V";
     else if (differ(plain, changed, 0)) probe.sentence = "logits at padding change the loss: pads are counted";
     else if (differ(plain, appended, 1e-12))
       probe.sentence = "one more pad changes the loss: pads are in the denominator";
+    else if (differ(uniform_loss, log_V, 1e-12))
+      probe.sentence = "uniform logits have loss " + std::to_string(uniform_loss) + ", not log V";
     else if (differ(plain, shifted, 1e-9)) probe.sentence = "the same number added to all logits changes the loss";
     else probe.passed = true;
     if (probe.passed) probe.sentence = "an exact fit has loss 0, uniform logits log V, and padding counts for nothing";

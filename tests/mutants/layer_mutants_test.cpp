@@ -998,6 +998,20 @@ TEST_CASE("mutants: encoders") {
          return {concat({ahead.states, again.states}, Axis{2}), ahead.last, again.last};
        },
        {"encoder_reach"}},
+      {"the first padded position is added to the final state",
+       [&](const Var& in, const std::optional<Mask>& m) -> EncoderRun {
+         const auto [ahead, back] = both(in, m, m);
+         const Var third = concat({select(in, Axis{1}, 2), zero_like(narrow(ahead.last, Axis{1}, 0, 1))}, Axis{1});
+         return {concat({ahead.states, back.states}, Axis{2}), ahead.last + third, back.last};
+       },
+       {"encoder_padding"}},
+      {"states are divided by the length of the batch",
+       [&](const Var& in, const std::optional<Mask>& m) -> EncoderRun {
+         const auto [ahead, back] = both(in, m, m);
+         return {concat({ahead.states, back.states}, Axis{2}) / static_cast<double>(in.shape()[1]), ahead.last,
+                 back.last};
+       },
+       {"encoder_padding"}},
       {"the last state is taken at the last position, padding or not",
        [&](const Var& in, const std::optional<Mask>& m) -> EncoderRun {
          const auto [ahead, back] = both(in, std::nullopt, m);
@@ -1042,35 +1056,48 @@ TEST_CASE("mutants: losses") {
   struct Tokens {
     const char* name;
     TokenLoss loss;
+    const char* says;  // part of the sentence
     bool right = false;
   };
   const Tokens tokens[] = {
-      {"the library's", [](const Var& y, const Ids& t, const Mask& m) { return cross_entropy(y, t, m); }, true},
-      {"by hand", [&](const Var& y, const Ids& t, const Mask& m) { return by_hand(y, t, m, false, real(m)); }, true},
-      {"DOUBLE_SOFTMAX",
-       [](const Var& y, const Ids& t, const Mask& m) { return cross_entropy(softmax(y, Axis{2}), t, m); }},
+      {"the library's", [](const Var& y, const Ids& t, const Mask& m) { return cross_entropy(y, t, m); }, "exact fit",
+       true},
+      {"by hand", [&](const Var& y, const Ids& t, const Mask& m) { return by_hand(y, t, m, false, real(m)); },
+       "exact fit", true},
       {"log_softmax twice is harmless",
-       [](const Var& y, const Ids& t, const Mask& m) { return cross_entropy(log_softmax(y, Axis{2}), t, m); }, true},
-      {"LOSS_DENOM_PADS", [&](const Var& y, const Ids& t, const Mask& m) { return by_hand(y, t, m, false, size(m)); }},
-      {"LOSS_COUNTS_PADS", [&](const Var& y, const Ids& t, const Mask& m) { return by_hand(y, t, m, true, size(m)); }},
+       [](const Var& y, const Ids& t, const Mask& m) { return cross_entropy(log_softmax(y, Axis{2}), t, m); },
+       "exact fit", true},
+      {"DOUBLE_SOFTMAX",
+       [](const Var& y, const Ids& t, const Mask& m) { return cross_entropy(softmax(y, Axis{2}), t, m); },
+       "sure and right"},
+      {"LOSS_DENOM_PADS", [&](const Var& y, const Ids& t, const Mask& m) { return by_hand(y, t, m, false, size(m)); },
+       "one more pad"},
+      {"LOSS_COUNTS_PADS", [&](const Var& y, const Ids& t, const Mask& m) { return by_hand(y, t, m, true, size(m)); },
+       "logits at padding"},
       {"SOFTMAX_OVERFLOW",
        [&](const Var& y, const Ids& t, const Mask& m) {
          return by_hand(log(softmax_by_hand(y, Axis{2})), t, m, false, real(m));
-       }},
+       },
+       "sure and right"},
+      {"overflow avoided by clipping the logits",
+       [](const Var& y, const Ids& t, const Mask& m) { return cross_entropy(700.0 - relu(700.0 - y), t, m); },
+       "the same number added"},
       {"the sum instead of the mean",
-       [&](const Var& y, const Ids& t, const Mask& m) { return by_hand(y, t, m, false, 1); }},
+       [&](const Var& y, const Ids& t, const Mask& m) { return by_hand(y, t, m, false, 1); }, "log V"},
       {"the mask turned round",
        [](const Var& y, const Ids& t, const Mask& m) {
          Mask other = m;
          for (std::int64_t i = 0; i < m.size(); ++i) other[i] = m[i] ? 0 : 1;
          return cross_entropy(y, t, other);
-       }},
+       },
+       "logits at padding"},
   };
   for (const Tokens& row : tokens) {
     CAPTURE(std::string(row.name));
     const Probe probe = probe_exact_fit(row.loss, 4);
     INFO(probe.picture());
     CHECK(probe.passed == row.right);
+    CHECK(probe.sentence.find(row.says) != std::string::npos);
   }
   struct Numbers {
     const char* name;
@@ -1084,6 +1111,7 @@ TEST_CASE("mutants: losses") {
          const std::int64_t n = t.shape()[0];
          return mean(square(expand(p, Axis{1}, n) - expand_new(t, Axis{0}, n)));
        }},
+      {"a constant is added", [](const Var& p, const Var& t) { return mse(reshape(p, t.shape()), t) + 0.1; }},
       {"differences are not squared", [](const Var& p, const Var& t) { return mean(reshape(p, t.shape()) - t); }},
       {"means are compared", [](const Var& p, const Var& t) { return square(mean(reshape(p, t.shape())) - mean(t)); }},
   };

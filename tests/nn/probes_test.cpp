@@ -358,6 +358,18 @@ TEST_CASE("G3: the latch of every GRU, and of a GRU whose z means the opposite")
   }
 }
 
+TEST_CASE("G3: cells without a latch, and cells that only hold") {
+  Generator generator(1);
+  const Gru gru = drawn(Gru(3, 4, bahdanau2014(), generator));
+  const Var s_prev(random_uniform(Shape{2, 4}, -1, 1, generator, f64));
+  CellUnderTest cell = under_test(gru);
+  CHECK(probe_latch(cell, s_prev).passed);
+  cell.step = [gru](const Var& x, const Var& s) { return gru.step(x, s) + s * 0.1; };
+  CHECK_FALSE(probe_latch(cell, s_prev).passed);
+  cell.step = [](const Var&, const Var& s) { return s; };
+  CHECK_FALSE(probe_latch(cell, s_prev).passed);
+}
+
 TEST_CASE("G3: bidirectional encoders of every cell") {
   for (CellKind kind : {CellKind::elman, CellKind::gru, CellKind::lstm}) {
     for (bool masked : {false, true}) {
