@@ -139,6 +139,25 @@ bool estimate_factor(Model& m, const Arrays& a) {
   return std::isfinite(m.context_factor) && std::fabs(m.context_factor - 1) > 1e-6 && m.context_factor != 0;
 }
 
+// Which weights dropout removed, and the factor that it gave the others; false unless that explains all of them.
+bool read_dropout(Model& m, const Arrays& a) {
+  Array e;
+  if (!scores_of(m, a, e)) return false;
+  const Array& alpha = get(a, "alpha");
+  const Array whole = attention_weights(attention(m), e, find(a, "mask"));
+  double factor = 0;
+  std::size_t gone = 0;
+  Array kept(alpha.shape);
+  for (std::size_t i = 0; i < alpha.data.size(); ++i) {
+    if (alpha.data[i] == 0 && whole.data[i] > 0) ++gone;
+    if (alpha.data[i] == 0) continue;
+    if (factor == 0) factor = alpha.data[i] / whole.data[i];
+    kept.data[i] = factor;
+  }
+  m.dropped = kept;
+  return gone > 0 && factor > 1;
+}
+
 Field score_field() {
   Field f{"score",
           {Stage::score},
@@ -431,6 +450,15 @@ std::vector<Field> score_detail_fields() {
        .paper = "e_i = score(s, h_i)",
        .fix = {"add the keys' term to the score", "把键那一项加进得分"},
        .test = "CHECK(norm(gradient of alpha with respect to H) > 0);"},
+      {.id = "query_of_next_example",
+       .code = "ATTN_QUERY_OTHER_EXAMPLE",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays& a) { return m.query_of_next_example = true, has(a, "H") && get(a, "H").dim(0) > 1; },
+       .sentence = {"the query is another example's state", "查询是批内另一个样本的状态"},
+       .used = "e_{b,i} = score(s_{b+1}, h_{b,i})",
+       .paper = "e_{b,i} = score(s_b, h_{b,i})",
+       .fix = {"index queries and keys by the same example", "查询与键按同一样本索引"},
+       .test = "run example 0 alone: CHECK(alpha of row 0 is unchanged);"},
   };
   fields.push_back({"energy", {Stage::score, Stage::weights}, {"the energy", "能量函数"}, generic, {}});
   fields.back().options = {
@@ -512,6 +540,14 @@ std::vector<Field> score_detail_fields() {
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"replace * by +", "把 * 换成 +"},
        .test = "CHECK(check_reference(decoder, inputs, bahdanau2014()).passed);"},
+      {.id = "separate",
+       .code = "ENERGY_TANH_SEPARATE",
+       .apply = [](Model& m, const Arrays&) { return score(m).separate = true, score(m).score == Score::additive; },
+       .sentence = {"the two terms of the energy are squashed one by one: the query cancels in the softmax", "能量的两项各自过 tanh:查询在 softmax 中被消去"},
+       .used = "e_i = v_a . (tanh(W_a q) + tanh(U_a h_i))",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"add first, then tanh", "先相加再做 tanh"},
+       .test = "CHECK(norm(W_a.grad()) > 0);"},
       {.id = "b_a_ignored",
        .code = "SCORE_BIAS_IGNORED",
        .apply =
@@ -649,6 +685,24 @@ std::vector<Field> score_detail_fields() {
        .paper = "e_{b,i} = score(s_b, h_{b,i})",
        .fix = {"index queries and keys by the same example", "查询与键按同一样本索引"},
        .test = "run example 0 alone: CHECK(alpha of row 0 is unchanged);"},
+      {.id = "first_example",
+       .code = "ATTN_KEYS_OTHER_EXAMPLE",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).keys = MemoryRead::first_example, has(a, "H") && get(a, "H").dim(0) > 1; },
+       .sentence = {"the keys are those of the first example of the batch", "键取自批内第一个样本"},
+       .used = "h of another example",
+       .paper = "h_{b,i} of the same example b",
+       .fix = {"index everything by the same example", "全部按同一样本索引"},
+       .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
+      {.id = "previous_example",
+       .code = "ATTN_KEYS_OTHER_EXAMPLE",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).keys = MemoryRead::previous_example, has(a, "H") && get(a, "H").dim(0) > 2; },
+       .sentence = {"the keys are those of another example of the batch", "键取自批内另一个样本"},
+       .used = "h of another example",
+       .paper = "h_{b,i} of the same example b",
+       .fix = {"index everything by the same example", "全部按同一样本索引"},
+       .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
       {.id = "reversed",
        .code = "ATTN_KEYS_REVERSED",
        .apply = [](Model& m, const Arrays&) { return attention(m).keys = MemoryRead::time_reversed, true; },
@@ -900,6 +954,18 @@ std::vector<Field> weight_fields() {
        .paper = softmax,
        .fix = {"use softmax, not log_softmax", "用 softmax,不要用 log_softmax"},
        .test = sums},
+      {.id = "dropout",
+       .code = "DROPOUT_TRAIN_MODE",
+       .level = Level::benign,
+       .kind = Kind::dropout,
+       .apply = read_dropout,
+       .sentence = {"dropout is active on the weights: their sums are 1 on average only; dump a trace in evaluation mode", "权重上的 dropout 正在起作用:求和只在平均意义下为 1;请在评估模式下导出"},
+       .used = "alpha = dropout(softmax(e))",
+       .paper = softmax,
+       .fix = {"nothing to fix; call model.eval() before you look at weights", "无需修改;查看权重之前调用 model.eval()"},
+       .test = sums,
+       .rare = true,
+       .fitted = true},
       {.id = "overflow",
        .code = "SOFTMAX_OVERFLOW",
        .kind = Kind::numerics,
@@ -1006,7 +1072,11 @@ std::vector<Field> weight_fields() {
       {.id = "inverted_uniform",
        .code = "MASK_INVERTED",
        .kind = Kind::mask,
-       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::inverted, attention(m).empty_row = EmptyRow::uniform, padded(a) && some_row_is_full(a); },
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return attention(m).mask_read = MaskRead::inverted, attention(m).empty_row = EmptyRow::uniform,
+                    padded(a) && some_row_is_full(a);
+           },
        .sentence = {"the mask is inverted: real positions are hidden and padding is attended to",
                     "掩码取反了:真实位置被遮住,填充反而被关注"},
        .used = "alpha = softmax(where(mask, -inf, e))",
@@ -1016,7 +1086,11 @@ std::vector<Field> weight_fields() {
       {.id = "inverted_nan",
        .code = "MASK_INVERTED",
        .kind = Kind::mask,
-       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::inverted, attention(m).empty_row = EmptyRow::nan, padded(a) && some_row_is_full(a); },
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return attention(m).mask_read = MaskRead::inverted, attention(m).empty_row = EmptyRow::nan,
+                    padded(a) && some_row_is_full(a);
+           },
        .sentence = {"the mask is inverted: real positions are hidden and padding is attended to",
                     "掩码取反了:真实位置被遮住,填充反而被关注"},
        .used = "alpha = softmax(where(mask, -inf, e))",
@@ -1049,6 +1123,24 @@ std::vector<Field> weight_fields() {
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::next_example, padded(a); },
        .sentence = {"the mask belongs to another example of the batch", "掩码是批内另一个样本的"},
        .used = "alpha_b = softmax(where(mask_{b+1}, e_b, -inf))",
+       .paper = paper,
+       .fix = {"sort masks and sentences together", "掩码与句子一起排序"},
+       .test = pads},
+      {.id = "first_example",
+       .code = "MASK_OTHER_EXAMPLE",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::first_example, padded(a); },
+       .sentence = {"the mask belongs to the first example of the batch", "掩码是批内第一个样本的"},
+       .used = "the mask of another example",
+       .paper = paper,
+       .fix = {"sort masks and sentences together", "掩码与句子一起排序"},
+       .test = pads},
+      {.id = "previous_example",
+       .code = "MASK_OTHER_EXAMPLE",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::previous_example, padded(a); },
+       .sentence = {"the mask belongs to another example of the batch", "掩码是批内另一个样本的"},
+       .used = "the mask of another example",
        .paper = paper,
        .fix = {"sort masks and sentences together", "掩码与句子一起排序"},
        .test = pads},
@@ -1143,6 +1235,24 @@ std::vector<Field> context_fields() {
        .used = "c_b = sum_i alpha_{b,i} h_{b+1,i}",
        .paper = paper,
        .fix = {"index weights and values by the same example", "权重与值按同一样本索引"},
+       .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
+      {.id = "first_example",
+       .code = "CONTEXT_OTHER_EXAMPLE",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).values = MemoryRead::first_example, has(a, "H") && get(a, "H").dim(0) > 1; },
+       .sentence = {"the values are those of the first example of the batch", "值取自批内第一个样本"},
+       .used = "h of another example",
+       .paper = "h_{b,i} of the same example b",
+       .fix = {"index everything by the same example", "全部按同一样本索引"},
+       .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
+      {.id = "previous_example",
+       .code = "CONTEXT_OTHER_EXAMPLE",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).values = MemoryRead::previous_example, has(a, "H") && get(a, "H").dim(0) > 2; },
+       .sentence = {"the values are those of another example of the batch", "值取自批内另一个样本"},
+       .used = "h of another example",
+       .paper = "h_{b,i} of the same example b",
+       .fix = {"index everything by the same example", "全部按同一样本索引"},
        .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
       {.id = "reversed",
        .code = "CONTEXT_REVERSED",
@@ -1242,6 +1352,23 @@ std::vector<Field> context_fields() {
        .paper = paper,
        .fix = {"compute the weights first, then the context", "先算权重再算上下文"},
        .test = "CHECK(c == weighted sum with this step's alpha);"},
+      {.id = "of_scores",
+       .code = "CONTEXT_OF_SCORES",
+       .apply = [](Model& m, const Arrays& a) { return m.weighing = Model::Weighing::scores, has(a, "alpha"); },
+       .sentence = {"the context is weighed with the raw scores; the softmax is not used", "上下文用原始得分加权,没有用 softmax 之后的权重"},
+       .used = "c_t = sum_i e_{t,i} h_i",
+       .paper = paper,
+       .fix = {"multiply by alpha, not by e", "乘 alpha 而不是 e"},
+       .test = hull},
+      {.id = "unmasked",
+       .code = "CONTEXT_UNMASKED_WEIGHTS",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return m.weighing = Model::Weighing::unmasked, has(a, "alpha") && padded(a); },
+       .sentence = {"the context is weighed with weights that no mask touched, though alpha as returned is masked", "返回的 alpha 加了掩码,上下文用的权重却没有"},
+       .used = "c_t = sum_i softmax(e)_i h_i over padding too",
+       .paper = paper,
+       .fix = {"use the masked weights", "使用加了掩码的权重"},
+       .test = "change the padding: CHECK(c is unchanged);"},
       {.id = "factor",
        .code = "CONTEXT_SCALED",
        .apply =

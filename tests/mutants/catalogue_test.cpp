@@ -119,7 +119,8 @@ struct Plain {
   std::function<V(const V&, std::size_t)> context;
   std::function<void(Now&)> cell;
 
-  explicit Plain(bool like_luong = false, bool lstm = false, bool square = false) : luong(like_luong), gated_by_lstm(lstm) {
+  explicit Plain(bool like_luong = false, bool lstm = false, bool square = false)
+      : luong(like_luong), gated_by_lstm(lstm) {
     Random r;
     if (square) d_h = d_attn = d_s;
     const std::size_t gates = lstm ? 4 : 3, fed = luong ? d_c : d_h;
@@ -167,9 +168,11 @@ struct Plain {
   V gru_step(const V& a, const V& s) const {
     V r(d_s), z(d_s), out(d_s), rs(d_s);
     const V u = U * s;
-    for (std::size_t k = 0; k < d_s; ++k) r[k] = sigmoid(a[k] + u[k]), z[k] = sigmoid(a[d_s + k] + u[d_s + k]), rs[k] = r[k] * s[k];
+    for (std::size_t k = 0; k < d_s; ++k)
+      r[k] = sigmoid(a[k] + u[k]), z[k] = sigmoid(a[d_s + k] + u[d_s + k]), rs[k] = r[k] * s[k];
     const V un = U * rs;
-    for (std::size_t k = 0; k < d_s; ++k) out[k] = (1 - z[k]) * s[k] + z[k] * std::tanh(a[2 * d_s + k] + un[2 * d_s + k]);
+    for (std::size_t k = 0; k < d_s; ++k)
+      out[k] = (1 - z[k]) * s[k] + z[k] * std::tanh(a[2 * d_s + k] + un[2 * d_s + k]);
     return out;
   }
   V lstm_step(Now& n, const V& a, const V& u) const {
@@ -209,8 +212,9 @@ struct Plain {
         s[i].push_back(n.s), alpha[i][t] = a[i], c[i][t] = n.c, h[i][t] = n.h, z[i][t] = logits(n);
       }
     }
-    Arrays out = {{"H", array(H)}, {"y_emb", array(y)}, {"s", array(s)}, {"alpha", array(alpha)}, {"c", array(c)},
-                  {"logits", array(z)}, {"W", array(W)}, {"U", array(U)}, {"b", array(b)}, {"W_o", array(W_o)}, {"b_o", array(b_o)}};
+    Arrays out = {{"H", array(H)}, {"y_emb", array(y)},  {"s", array(s)},    {"alpha", array(alpha)},
+                  {"c", array(c)}, {"logits", array(z)}, {"W", array(W)},    {"U", array(U)},
+                  {"b", array(b)}, {"W_o", array(W_o)},  {"b_o", array(b_o)}};
     Array mask({B, T_enc});
     for (std::size_t i = 0; i < B; ++i)
       for (std::size_t k = 0; k < T_enc; ++k) mask.at({i, k}) = real[i][k];
@@ -618,7 +622,9 @@ const std::vector<Mutant>& decoders() {
 
 TEST_CASE("catalogue: mistakes in decoders are named from their traces") {
   for (const Mutant& m : decoders()) {
-    if (std::string(m.code) == "ALL_MASKED_NAN" || std::string(m.code) == "SOFTMAX_OVERFLOW" || std::string(m.code) == "ATTN_IGNORES_ENCODER") continue;
+    if (std::string(m.code) == "ALL_MASKED_NAN" || std::string(m.code) == "SOFTMAX_OVERFLOW" ||
+        std::string(m.code) == "ATTN_IGNORES_ENCODER")
+      continue;
     Plain p(m.luong, m.lstm, m.square);
     m.plant(p);
     check_named(m.what, p.trace(m.luong ? "luong2015" : "bahdanau2014"), m.code, m.kind);
@@ -641,8 +647,11 @@ TEST_CASE("catalogue: B04, B34 and B64 on the numbers of one step") {
   const V s = {.5, -.4};
   const M A = {{.2, .5, -.3}, {.1, -.4, .6}, {-.5, .3, .2}};
   const V alpha = softmax(A * V{1, .5, -.4});
-  Arrays a = {{"H", Array({1, 3, 2}, {1, 0, 0, 1, -1, .5})}, {"y_emb", Array({1, 1, 1}, {1})}, {"s", Array({1, 2, 2}, {.5, -.4, .1, .2})},
-              {"W_a", array(A)}, {"alpha", Array({1, 1, 3}, alpha)}};
+  Arrays a = {{"H", Array({1, 3, 2}, {1, 0, 0, 1, -1, .5})},
+              {"y_emb", Array({1, 1, 1}, {1})},
+              {"s", Array({1, 2, 2}, {.5, -.4, .1, .2})},
+              {"W_a", array(A)},
+              {"alpha", Array({1, 1, 3}, alpha)}};
   Meta meta;
   meta.claims = "bahdanau2014";
   const Verdict located = diagnose(make_trace(a, meta));
@@ -656,7 +665,8 @@ TEST_CASE("catalogue: B04, B34 and B64 on the numbers of one step") {
   INFO(nan.text());
   CHECK(nan.code() == "ALL_MASKED_NAN");
 
-  const Array e({2, 2}, {1000, 0, 1, 2}), overflow({2, 2}, {std::nan(""), 0, 1 / (1 + std::exp(1.0)), 1 / (1 + std::exp(-1.0))});
+  const Array e({2, 2}, {1000, 0, 1, 2}),
+      overflow({2, 2}, {std::nan(""), 0, 1 / (1 + std::exp(1.0)), 1 / (1 + std::exp(-1.0))});
   check_named("B64", formula({{"x", e}, {"softmax", overflow}}), "SOFTMAX_OVERFLOW", Kind::numerics);
 }
 
@@ -668,7 +678,9 @@ TEST_CASE("catalogue: mistakes in cells and encoders") {
     for (std::size_t i = 0; i < B; ++i) x.push_back(r(T, width, 1));
     return x;
   };
-  const auto elman = [&](const M& W, const M& U, const V& b, const V& x, const V& h) { return each(W * x + U * h + b, tanh_of); };
+  const auto elman = [&](const M& W, const M& U, const V& b, const V& x, const V& h) {
+    return each(W * x + U * h + b, tanh_of);
+  };
   const std::vector<M> x = rows(d_x);
   const M W = r(d, d_x, 1), U = r(d, d, 1), W2 = r(d, d_x, 1), U2 = r(d, d, 1);
   const V b = r(d), b2 = r(d);
@@ -740,15 +752,24 @@ TEST_CASE("catalogue: mistakes in cells and encoders") {
   }
   // FX-GRU on one step: x = 1, h = (.5, -1).
   const auto gru = [&](const V& h, const char* claim) {
-    Arrays a = {{"x", Array({1, 1}, {1})}, {"h0", Array({1, 2}, {.5, -1})}, {"h", Array({1, 2}, h)},
-                {"W_r", Array({2, 1}, {.4, -.6})}, {"W_z", Array({2, 1}, {.7, -.2})}, {"W_h", Array({2, 1}, {.5, .8})},
-                {"U_r", Array({2, 2}, {.2, .1, 0, .3})}, {"U_z", Array({2, 2}, {.1, -.3, .2, .4})}, {"U_h", Array({2, 2}, {.9, -.7, .6, .2})},
-                {"b_r", Array({2}, {.1, -.1})}, {"b_z", Array({2}, {0, .2})}, {"b_h", Array({2}, {.05, -.05})}};
+    Arrays a = {{"x", Array({1, 1}, {1})},
+                {"h0", Array({1, 2}, {.5, -1})},
+                {"h", Array({1, 2}, h)},
+                {"W_r", Array({2, 1}, {.4, -.6})},
+                {"W_z", Array({2, 1}, {.7, -.2})},
+                {"W_h", Array({2, 1}, {.5, .8})},
+                {"U_r", Array({2, 2}, {.2, .1, 0, .3})},
+                {"U_z", Array({2, 2}, {.1, -.3, .2, .4})},
+                {"U_h", Array({2, 2}, {.9, -.7, .6, .2})},
+                {"b_r", Array({2}, {.1, -.1})},
+                {"b_z", Array({2}, {0, .2})},
+                {"b_h", Array({2}, {.05, -.05})}};
     Meta meta;
     meta.claims = claim;
     return make_trace(a, meta);
   };
-  const double r1 = sigmoid(.4 + .2 * .5 - .1 + .1), r2 = sigmoid(-.6 - .3 - .1), z1 = sigmoid(.7 + .05 + .3), z2 = sigmoid(-.2 + .1 - .4 + .2);
+  const double r1 = sigmoid(.4 + .2 * .5 - .1 + .1), r2 = sigmoid(-.6 - .3 - .1), z1 = sigmoid(.7 + .05 + .3),
+               z2 = sigmoid(-.2 + .1 - .4 + .2);
   const V before = {std::tanh(.5 + .9 * r1 * .5 + .7 * r2 + .05), std::tanh(.8 + .6 * r1 * .5 - .2 * r2 - .05)};
   const V after = {std::tanh(.5 + r1 * (.45 + .7) + .05), std::tanh(.8 + r2 * (.3 - .2) - .05)};
   const V unused = {std::tanh(.5 + .45 + .7 + .05), std::tanh(.8 + .3 - .2 - .05)};
@@ -778,81 +799,278 @@ TEST_CASE("catalogue: losses, data, optimisers, checkpoints, beams, dropout and 
     const char* code;
     Kind kind;
   } rows[] = {
-      {"B39", {{"b", Array({3}, {1, 2, 3})}, {"dY", Array({2, 3}, {1, 1, 1, 1, 1, 1})}, {"db", Array({2, 3}, {1, 1, 1, 1, 1, 1})}}, "UNBROADCAST_MISSING", Kind::broadcast},
-      {"B39, first row", {{"b", Array({3}, {1, 2, 3})}, {"dY", Array({2, 3}, {1, 2, 3, 4, 5, 6})}, {"db", Array({3}, {1, 2, 3})}}, "UNBROADCAST_MISSING", Kind::broadcast},
-      {"B40", {{"b", Array({1}, {2})}, {"dY", Array({1, 2}, {1, 1})}, {"db", Array({1, 1}, {2})}}, "UNBROADCAST_RANK", Kind::broadcast},
-      {"B41", {{"prediction", Array({3}, {1, 2, 3})}, {"target", Array({3}, {1, 2, 3})}, {"loss", one(4.0 / 3)}}, "LOSS_OUTER_BROADCAST", Kind::broadcast},
-      {"B44", {{"x_scalar", Array({1}, {.3})}, {"dy", Array({3}, {1, 0, 0})}, {"dx", Array({1}, {3})}}, "EXPAND_BACKWARD_COUNT", Kind::broadcast},
+      {"B39",
+       {{"b", Array({3}, {1, 2, 3})},
+        {"dY", Array({2, 3}, {1, 1, 1, 1, 1, 1})},
+        {"db", Array({2, 3}, {1, 1, 1, 1, 1, 1})}},
+       "UNBROADCAST_MISSING",
+       Kind::broadcast},
+      {"B39, first row",
+       {{"b", Array({3}, {1, 2, 3})}, {"dY", Array({2, 3}, {1, 2, 3, 4, 5, 6})}, {"db", Array({3}, {1, 2, 3})}},
+       "UNBROADCAST_MISSING",
+       Kind::broadcast},
+      {"B40",
+       {{"b", Array({1}, {2})}, {"dY", Array({1, 2}, {1, 1})}, {"db", Array({1, 1}, {2})}},
+       "UNBROADCAST_RANK",
+       Kind::broadcast},
+      {"B41",
+       {{"prediction", Array({3}, {1, 2, 3})}, {"target", Array({3}, {1, 2, 3})}, {"loss", one(4.0 / 3)}},
+       "LOSS_OUTER_BROADCAST",
+       Kind::broadcast},
+      {"B44",
+       {{"x_scalar", Array({1}, {.3})}, {"dy", Array({3}, {1, 0, 0})}, {"dx", Array({1}, {3})}},
+       "EXPAND_BACKWARD_COUNT",
+       Kind::broadcast},
       {"B45", {{"uses", Array({2, 1}, {2, 5})}, {"grad", Array({1}, {5})}}, "GRAD_OVERWRITE", Kind::graph},
-      {"B46", {{"through_first", Array({1}, {1})}, {"through_second", Array({1}, {1})}, {"grad", Array({1}, {3})}}, "NO_TOPO_ORDER", Kind::graph},
-      {"B48", {{"grad_once", Array({2}, {1, .5})}, {"grad_twice", Array({2}, {3, 1.5})}}, "INTERIOR_GRAD_STALE", Kind::graph},
-      {"B49", {{"w", one(2.6)}, {"grad", one(3.2)}, {"grad_before", one(4)}, {"lr", one(.1)}, {"w_new", one(1.88)}}, "ZERO_GRAD_MISSING", Kind::graph},
-      {"B50", {{"x", Array({2}, {0, 1})},  {"idx", Array({2}, {0, 0})}, {"dy", Array({2}, {1, 3})}, {"dx", Array({2}, {3, 0})}}, "GATHER_OVERWRITE", Kind::graph},
-      {"B51", {{"x", Array({1}, {.5})}, {"k", one(2)}, {"dx", Array({1}, {4 * std::exp(.5)})}}, "INPLACE_AFTER_SAVE", Kind::graph},
+      {"B46",
+       {{"through_first", Array({1}, {1})}, {"through_second", Array({1}, {1})}, {"grad", Array({1}, {3})}},
+       "NO_TOPO_ORDER",
+       Kind::graph},
+      {"B48",
+       {{"grad_once", Array({2}, {1, .5})}, {"grad_twice", Array({2}, {3, 1.5})}},
+       "INTERIOR_GRAD_STALE",
+       Kind::graph},
+      {"B49",
+       {{"w", one(2.6)}, {"grad", one(3.2)}, {"grad_before", one(4)}, {"lr", one(.1)}, {"w_new", one(1.88)}},
+       "ZERO_GRAD_MISSING",
+       Kind::graph},
+      {"B50",
+       {{"x", Array({2}, {0, 1})}, {"idx", Array({2}, {0, 0})}, {"dy", Array({2}, {1, 3})}, {"dx", Array({2}, {3, 0})}},
+       "GATHER_OVERWRITE",
+       Kind::graph},
+      {"B51",
+       {{"x", Array({1}, {.5})}, {"k", one(2)}, {"dx", Array({1}, {4 * std::exp(.5)})}},
+       "INPLACE_AFTER_SAVE",
+       Kind::graph},
       {"B52",
-       {{"w", one(.8)}, {"b", one(1)}, {"h_0", one(.5)},
-        {"grad_w", one([] {
-           const double h1 = std::tanh(1.4), h2 = std::tanh(.8 * h1 + 1);
-           return (1 - h2 * h2) * (h1 + .8 * (1 - h1 * h1) * .5);
-         }())}},
-       "STATE_NOT_DETACHED", Kind::graph},
-      {"B54", {{"x", Array({3}, {1, 2, 3})}, {"dy_mean", one(1)}, {"dx", Array({3}, {0, 0, 0})}}, "GRAPH_DROPPED", Kind::graph},
-      {"B57, split", {{"w", one(2)}, {"grad_1", one(3)}, {"grad_2", one(4)}, {"lr", one(.1)}, {"w_new", one(1.7)}}, "TIED_WEIGHT_SPLIT", Kind::graph},
-      {"B57, twice", {{"w", one(2)}, {"grad_1", one(3)}, {"grad_2", one(4)}, {"lr", one(.1)}, {"w_new", one(.6)}}, "TIED_WEIGHT_DOUBLE_STEP", Kind::graph},
-      {"B66", {{"logits", Array({1, 3}, {5, 0, 0})}, {"targets", Array({1}, {0})}, {"loss", one(-std::log(softmax(softmax({5, 0, 0}))[0]))}}, "DOUBLE_SOFTMAX", Kind::numerics},
-      {"B68", {{"grad", Array({2}, {0, 0})}, {"max_norm", one(1)}, {"clipped", Array({2}, {nan, nan})}}, "ZERO_NORM_NAN", Kind::numerics},
-      {"B69", {{"x", Array({3}, {2, 2, 1})}, {"dy_max", one(1)}, {"dx", Array({3}, {1, 1, 0})}}, "MAX_TIE_MASS", Kind::numerics},
-      {"B74", {{"x", Array({3}, {1, 2, .5})}, {"dy_softmax", Array({3}, {1, 2, 4})},
-               {"dx", array([] {
-                  V y = softmax({1, 2, .5});
-                  const double dy[] = {1, 2, 4};
-                  for (std::size_t i = 0; i < 3; ++i) y[i] *= dy[i] - 7.0 / 3;
-                  return y;
-                }())}},
-       "SOFTMAX_BACKWARD_MEAN", Kind::gradcheck},
-      {"B85, none", {{"w", one(0)}, {"grad", one(.5)}, {"lr", one(.1)}, {"t", one(1)}, {"w_new", one(-.1 * .05 / (std::sqrt(.00025) + 1e-8))}}, "ADAM_BIAS", Kind::optimizer},
-      {"B85, exponent 2", {{"w", one(0)}, {"grad", one(.5)}, {"lr", one(.1)}, {"t", one(1)}, {"w_new", one(-.1 * (.05 / .19) / (std::sqrt(.00025 / (1 - .999 * .999)) + 1e-8))}}, "ADAM_BIAS", Kind::optimizer},
-      {"B87", {{"w", Array({2}, {0, 0})}, {"grad", Array({2}, {3, 4})}, {"lr", one(.1)}, {"max_norm", one(1)}, {"w_new", Array({2}, {-.3, -.4})}}, "CLIP_AFTER_STEP", Kind::optimizer},
-      {"B89, coupled", {{"w", one(2)}, {"grad", one(.5)}, {"lr", one(.1)}, {"weight_decay", one(.1)}, {"t", one(1)}, {"w_new", one(2 - .1 * .7 / (.7 + 1e-8))}}, "WD_COUPLED", Kind::optimizer},
-      {"B89, updated", {{"w", one(2)}, {"grad", one(.5)}, {"lr", one(.1)}, {"weight_decay", one(.1)}, {"t", one(1)}, {"w_new", one((2 - .1 * .5 / (.5 + 1e-8)) * .99)}}, "WD_COUPLED", Kind::optimizer},
-      {"B90", {{"w", one(0)}, {"grad", one(.5)}, {"lr", one(.1)}, {"t", one(1)}, {"w_new", one(-.1 * .5 / (std::sqrt(.00025 * .999) + 1e-8))}}, "ADAM_DOUBLE_COMPLEMENT", Kind::optimizer},
-      {"B91", {{"decoder_input", Array({1, 3}, {0, 1, 2})}, {"labels", Array({1, 3}, {0, 1, 2})}}, "TF_SHIFT_MISSING", Kind::data},
-      {"B93", {{"logits", Array({1, 2, 3})}, {"targets", Array({1, 2})}, {"mask", Array({1, 2}, {1, 0})}, {"loss", one(std::log(3.0) / 2)}}, "LOSS_DENOM_PADS", Kind::data},
-      {"B94", {{"logits", Array({1, 2, 2}, {0, 0, std::log(9.0), 0})}, {"targets", Array({1, 2})}, {"mask", Array({1, 2}, {1, 0})}, {"loss", one((std::log(2.0) - std::log(.9)) / 2)}}, "LOSS_COUNTS_PADS", Kind::data},
-      {"B109", {{"W_a", Array({2, 2})}, {"U_a", Array({2, 2})}, {"v_a", Array({2})}, {"grad_v_a", Array({2})}}, "INIT_DEAD_SCORER", Kind::init},
-      {"B111", {{"states", Array({2, 1}, {10, 20})}, {"parents", Array({2}, {1, 0})}, {"new_states", Array({2, 1}, {10, 20})}}, "BEAM_STATE_NOT_REORDERED", Kind::beam},
-      {"B112", {{"logp", Array({2}, {-2, -2.4})}, {"length", Array({2}, {2, 4})}, {"score", Array({2}, {-2 / 1.5, -2.4 / 1.5})}}, "BEAM_LP_GLOBAL", Kind::beam},
-      {"B113", {{"logp", Array({2}, {-3, -4})}, {"length", Array({2}, {3, 5})}, {"score", Array({2}, {-1.5, -1})}}, "BEAM_LEN_OFF_BY_ONE", Kind::beam},
-      {"B115", {{"w", one(0)}, {"grad", one(-.1)}, {"lr", one(.1)}, {"t", one(2)}, {"m", one(.05)}, {"v", one(.00025)}, {"w_new", one(.1 * .1 / (.1 + 1e-8))}}, "CKPT_OPT_STATE_LOST", Kind::checkpoint},
-      {"B117", {{"W", Array({2, 2}, {.6, -.2, .1, .7})}, {"x", Array({2}, {1, 0})}, {"Wx", Array({2}, {.6, -.2})}}, "CKPT_LAYOUT", Kind::checkpoint},
+       {{"w", one(.8)}, {"b", one(1)}, {"h_0", one(.5)}, {"grad_w", one([] {
+                                                            const double h1 = std::tanh(1.4),
+                                                                         h2 = std::tanh(.8 * h1 + 1);
+                                                            return (1 - h2 * h2) * (h1 + .8 * (1 - h1 * h1) * .5);
+                                                          }())}},
+       "STATE_NOT_DETACHED",
+       Kind::graph},
+      {"B54",
+       {{"x", Array({3}, {1, 2, 3})}, {"dy_mean", one(1)}, {"dx", Array({3}, {0, 0, 0})}},
+       "GRAPH_DROPPED",
+       Kind::graph},
+      {"B57, split",
+       {{"w", one(2)}, {"grad_1", one(3)}, {"grad_2", one(4)}, {"lr", one(.1)}, {"w_new", one(1.7)}},
+       "TIED_WEIGHT_SPLIT",
+       Kind::graph},
+      {"B57, twice",
+       {{"w", one(2)}, {"grad_1", one(3)}, {"grad_2", one(4)}, {"lr", one(.1)}, {"w_new", one(.6)}},
+       "TIED_WEIGHT_DOUBLE_STEP",
+       Kind::graph},
+      {"B66",
+       {{"logits", Array({1, 3}, {5, 0, 0})},
+        {"targets", Array({1}, {0})},
+        {"loss", one(-std::log(softmax(softmax({5, 0, 0}))[0]))}},
+       "DOUBLE_SOFTMAX",
+       Kind::numerics},
+      {"B68",
+       {{"grad", Array({2}, {0, 0})}, {"max_norm", one(1)}, {"clipped", Array({2}, {nan, nan})}},
+       "ZERO_NORM_NAN",
+       Kind::numerics},
+      {"B69",
+       {{"x", Array({3}, {2, 2, 1})}, {"dy_max", one(1)}, {"dx", Array({3}, {1, 1, 0})}},
+       "MAX_TIE_MASS",
+       Kind::numerics},
+      {"B74",
+       {{"x", Array({3}, {1, 2, .5})}, {"dy_softmax", Array({3}, {1, 2, 4})}, {"dx", array([] {
+                                                                                 V y = softmax({1, 2, .5});
+                                                                                 const double dy[] = {1, 2, 4};
+                                                                                 for (std::size_t i = 0; i < 3; ++i)
+                                                                                   y[i] *= dy[i] - 7.0 / 3;
+                                                                                 return y;
+                                                                               }())}},
+       "SOFTMAX_BACKWARD_MEAN",
+       Kind::gradcheck},
+      {"B85, none",
+       {{"w", one(0)},
+        {"grad", one(.5)},
+        {"lr", one(.1)},
+        {"t", one(1)},
+        {"w_new", one(-.1 * .05 / (std::sqrt(.00025) + 1e-8))}},
+       "ADAM_BIAS",
+       Kind::optimizer},
+      {"B85, exponent 2",
+       {{"w", one(0)},
+        {"grad", one(.5)},
+        {"lr", one(.1)},
+        {"t", one(1)},
+        {"w_new", one(-.1 * (.05 / .19) / (std::sqrt(.00025 / (1 - .999 * .999)) + 1e-8))}},
+       "ADAM_BIAS",
+       Kind::optimizer},
+      {"B87",
+       {{"w", Array({2}, {0, 0})},
+        {"grad", Array({2}, {3, 4})},
+        {"lr", one(.1)},
+        {"max_norm", one(1)},
+        {"w_new", Array({2}, {-.3, -.4})}},
+       "CLIP_AFTER_STEP",
+       Kind::optimizer},
+      {"B89, coupled",
+       {{"w", one(2)},
+        {"grad", one(.5)},
+        {"lr", one(.1)},
+        {"weight_decay", one(.1)},
+        {"t", one(1)},
+        {"w_new", one(2 - .1 * .7 / (.7 + 1e-8))}},
+       "WD_COUPLED",
+       Kind::optimizer},
+      {"B89, updated",
+       {{"w", one(2)},
+        {"grad", one(.5)},
+        {"lr", one(.1)},
+        {"weight_decay", one(.1)},
+        {"t", one(1)},
+        {"w_new", one((2 - .1 * .5 / (.5 + 1e-8)) * .99)}},
+       "WD_COUPLED",
+       Kind::optimizer},
+      {"B90",
+       {{"w", one(0)},
+        {"grad", one(.5)},
+        {"lr", one(.1)},
+        {"t", one(1)},
+        {"w_new", one(-.1 * .5 / (std::sqrt(.00025 * .999) + 1e-8))}},
+       "ADAM_DOUBLE_COMPLEMENT",
+       Kind::optimizer},
+      {"B91",
+       {{"decoder_input", Array({1, 3}, {0, 1, 2})}, {"labels", Array({1, 3}, {0, 1, 2})}},
+       "TF_SHIFT_MISSING",
+       Kind::data},
+      {"B93",
+       {{"logits", Array({1, 2, 3})},
+        {"targets", Array({1, 2})},
+        {"mask", Array({1, 2}, {1, 0})},
+        {"loss", one(std::log(3.0) / 2)}},
+       "LOSS_DENOM_PADS",
+       Kind::data},
+      {"B94",
+       {{"logits", Array({1, 2, 2}, {0, 0, std::log(9.0), 0})},
+        {"targets", Array({1, 2})},
+        {"mask", Array({1, 2}, {1, 0})},
+        {"loss", one((std::log(2.0) - std::log(.9)) / 2)}},
+       "LOSS_COUNTS_PADS",
+       Kind::data},
+      {"B109",
+       {{"W_a", Array({2, 2})}, {"U_a", Array({2, 2})}, {"v_a", Array({2})}, {"grad_v_a", Array({2})}},
+       "INIT_DEAD_SCORER",
+       Kind::init},
+      {"B111",
+       {{"states", Array({2, 1}, {10, 20})}, {"parents", Array({2}, {1, 0})}, {"new_states", Array({2, 1}, {10, 20})}},
+       "BEAM_STATE_NOT_REORDERED",
+       Kind::beam},
+      {"B112",
+       {{"logp", Array({2}, {-2, -2.4})},
+        {"length", Array({2}, {2, 4})},
+        {"score", Array({2}, {-2 / 1.5, -2.4 / 1.5})}},
+       "BEAM_LP_GLOBAL",
+       Kind::beam},
+      {"B113",
+       {{"logp", Array({2}, {-3, -4})}, {"length", Array({2}, {3, 5})}, {"score", Array({2}, {-1.5, -1})}},
+       "BEAM_LEN_OFF_BY_ONE",
+       Kind::beam},
+      {"B115",
+       {{"w", one(0)},
+        {"grad", one(-.1)},
+        {"lr", one(.1)},
+        {"t", one(2)},
+        {"m", one(.05)},
+        {"v", one(.00025)},
+        {"w_new", one(.1 * .1 / (.1 + 1e-8))}},
+       "CKPT_OPT_STATE_LOST",
+       Kind::checkpoint},
+      {"B117",
+       {{"W", Array({2, 2}, {.6, -.2, .1, .7})}, {"x", Array({2}, {1, 0})}, {"Wx", Array({2}, {.6, -.2})}},
+       "CKPT_LAYOUT",
+       Kind::checkpoint},
       {"B119", {{"run_1", Array({3}, {2, 0, 2})}, {"run_2", Array({3}, {0, 2, 2})}}, "DROPOUT_IN_EVAL", Kind::dropout},
-      {"B119, one run", {{"x", Array({3}, {.5, .3, .2})}, {"keep", Array({3}, {1, 0, 1})}, {"p", one(.4)}, {"training", one(0)}, {"y", Array({3}, {.5 / .6, 0, .2 / .6})}}, "DROPOUT_IN_EVAL", Kind::dropout},
+      {"B119, one run",
+       {{"x", Array({3}, {.5, .3, .2})},
+        {"keep", Array({3}, {1, 0, 1})},
+        {"p", one(.4)},
+        {"training", one(0)},
+        {"y", Array({3}, {.5 / .6, 0, .2 / .6})}},
+       "DROPOUT_IN_EVAL",
+       Kind::dropout},
       // our own
-      {"mean instead of sum", {{"b", Array({2}, {1, 2})}, {"dY", Array({3, 2}, {1, 2, 3, 4, 5, 9})}, {"db", Array({2}, {3, 5})}}, "UNBROADCAST_MEAN", Kind::broadcast},
-      {"duplicates averaged", {{"x", Array({2}, {0, 1})}, {"idx", Array({3}, {0, 0, 1})}, {"dy", Array({3}, {1, 3, 4})}, {"dx", Array({2}, {2, 4})}}, "GATHER_MEAN", Kind::graph},
-      {"softmax backward, diagonal", {{"x", Array({2}, {0, 1})}, {"dy_softmax", Array({2}, {1, -2})}, {"dx", array(V{softmax({0, 1})[0] * softmax({0, 1})[1], -2 * softmax({0, 1})[0] * softmax({0, 1})[1]})}}, "SOFTMAX_BACKWARD_DIAGONAL", Kind::gradcheck},
-      {"clipped by value", {{"grad", Array({2}, {3, .5})}, {"max_norm", one(1)}, {"clipped", Array({2}, {1, .5})}}, "CLIP_BY_VALUE", Kind::optimizer},
-      {"always clipped", {{"grad", Array({2}, {.3, .4})}, {"max_norm", one(1)}, {"clipped", Array({2}, {.6, .8})}}, "CLIP_ALWAYS", Kind::optimizer},
-      {"Adam without a root", {{"w", one(1)}, {"grad", one(.5)}, {"lr", one(.1)}, {"t", one(1)}, {"w_new", one(1 - .1 * .5 / (.25 + 1e-8))}}, "ADAM_NO_ROOT", Kind::optimizer},
-      {"uphill", {{"w", one(1)}, {"grad", one(.5)}, {"lr", one(.1)}, {"t", one(1)}, {"w_new", one(1 + .1 * .5 / (.5 + 1e-8))}}, "STEP_SIGN", Kind::optimizer},
-      {"beams scattered", {{"states", Array({3, 1}, {1, 2, 3})}, {"parents", Array({3}, {1, 2, 0})}, {"new_states", Array({3, 1}, {3, 1, 2})}}, "BEAM_PARENTS_INVERTED", Kind::beam},
-      {"dropout unscaled", {{"x", Array({3}, {.5, .3, .2})}, {"keep", Array({3}, {1, 0, 1})}, {"p", one(.4)}, {"y", Array({3}, {.5, 0, .2})}}, "DROPOUT_NOT_SCALED", Kind::dropout},
-      {"shifted the wrong way", {{"decoder_input", Array({1, 4}, {0, 1, 2, 3})}, {"labels", Array({1, 4}, {0, 0, 1, 2})}}, "TF_SHIFT_WRONG_WAY", Kind::data},
-      {"loss with the wrong sign", {{"logits", Array({1, 2}, {1, 0})}, {"targets", Array({1}, {0})}, {"loss", one(std::log(softmax({1, 0})[0]))}}, "LOSS_SIGN", Kind::numerics},
-      {"bias forgotten", {{"W", Array({1, 2}, {1, 2})}, {"b", Array({1}, {.5})}, {"x", Array({2}, {1, 1})}, {"Wx", Array({1}, {3})}}, "BIAS_IGNORED", Kind::graph},
+      {"mean instead of sum",
+       {{"b", Array({2}, {1, 2})}, {"dY", Array({3, 2}, {1, 2, 3, 4, 5, 9})}, {"db", Array({2}, {3, 5})}},
+       "UNBROADCAST_MEAN",
+       Kind::broadcast},
+      {"duplicates averaged",
+       {{"x", Array({2}, {0, 1})},
+        {"idx", Array({3}, {0, 0, 1})},
+        {"dy", Array({3}, {1, 3, 4})},
+        {"dx", Array({2}, {2, 4})}},
+       "GATHER_MEAN",
+       Kind::graph},
+      {"softmax backward, diagonal",
+       {{"x", Array({2}, {0, 1})},
+        {"dy_softmax", Array({2}, {1, -2})},
+        {"dx", array(V{softmax({0, 1})[0] * softmax({0, 1})[1], -2 * softmax({0, 1})[0] * softmax({0, 1})[1]})}},
+       "SOFTMAX_BACKWARD_DIAGONAL",
+       Kind::gradcheck},
+      {"clipped by value",
+       {{"grad", Array({2}, {3, .5})}, {"max_norm", one(1)}, {"clipped", Array({2}, {1, .5})}},
+       "CLIP_BY_VALUE",
+       Kind::optimizer},
+      {"always clipped",
+       {{"grad", Array({2}, {.3, .4})}, {"max_norm", one(1)}, {"clipped", Array({2}, {.6, .8})}},
+       "CLIP_ALWAYS",
+       Kind::optimizer},
+      {"Adam without a root",
+       {{"w", one(1)}, {"grad", one(.5)}, {"lr", one(.1)}, {"t", one(1)}, {"w_new", one(1 - .1 * .5 / (.25 + 1e-8))}},
+       "ADAM_NO_ROOT",
+       Kind::optimizer},
+      {"uphill",
+       {{"w", one(1)}, {"grad", one(.5)}, {"lr", one(.1)}, {"t", one(1)}, {"w_new", one(1 + .1 * .5 / (.5 + 1e-8))}},
+       "STEP_SIGN",
+       Kind::optimizer},
+      {"beams scattered",
+       {{"states", Array({3, 1}, {1, 2, 3})},
+        {"parents", Array({3}, {1, 2, 0})},
+        {"new_states", Array({3, 1}, {3, 1, 2})}},
+       "BEAM_PARENTS_INVERTED",
+       Kind::beam},
+      {"dropout unscaled",
+       {{"x", Array({3}, {.5, .3, .2})},
+        {"keep", Array({3}, {1, 0, 1})},
+        {"p", one(.4)},
+        {"y", Array({3}, {.5, 0, .2})}},
+       "DROPOUT_NOT_SCALED",
+       Kind::dropout},
+      {"shifted the wrong way",
+       {{"decoder_input", Array({1, 4}, {0, 1, 2, 3})}, {"labels", Array({1, 4}, {0, 0, 1, 2})}},
+       "TF_SHIFT_WRONG_WAY",
+       Kind::data},
+      {"loss with the wrong sign",
+       {{"logits", Array({1, 2}, {1, 0})}, {"targets", Array({1}, {0})}, {"loss", one(std::log(softmax({1, 0})[0]))}},
+       "LOSS_SIGN",
+       Kind::numerics},
+      {"bias forgotten",
+       {{"W", Array({1, 2}, {1, 2})}, {"b", Array({1}, {.5})}, {"x", Array({2}, {1, 1})}, {"Wx", Array({1}, {3})}},
+       "BIAS_IGNORED",
+       Kind::graph},
   };
   for (const auto& row : rows) check_named(row.what, formula(row.arrays), row.code, row.kind);
 }
 
 TEST_CASE("catalogue: conventions are reported as conventions") {
-  const Verdict order = diagnose(make_example({.attentional = true}, {{"score", "general"}, {"join", "state_first"}}, 5));
+  const Verdict order =
+      diagnose(make_example({.attentional = true}, {{"score", "general"}, {"join", "state_first"}}, 5));
   REQUIRE(order.find("CONCAT_ORDER") != nullptr);  // B14
   CHECK(!order.find("CONCAT_ORDER")->error);
   CHECK(order.code() == "");
   const Verdict forced = diagnose(formula({{"forced", Array({2, 3}, {1, 1, 1, 0, 0, 0})}}));  // B96
   REQUIRE(forced.find("TF_GRANULARITY") != nullptr);
   CHECK(forced.code() == "");
-  const Verdict train = diagnose(formula({{"x", Array({3}, {.5, .3, .2})}, {"keep", Array({3}, {1, 0, 1})}, {"p", one(.5)}, {"y", Array({3}, {1, 0, .4})}}));  // B118
+  const Verdict train = diagnose(formula({{"x", Array({3}, {.5, .3, .2})},
+                                          {"keep", Array({3}, {1, 0, 1})},
+                                          {"p", one(.5)},
+                                          {"y", Array({3}, {1, 0, .4})}}));  // B118
   REQUIRE(train.find("DROPOUT_TRAIN_MODE") != nullptr);
   CHECK(train.code() == "");
 }

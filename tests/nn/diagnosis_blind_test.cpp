@@ -42,7 +42,8 @@ void check_open(const std::string& what, const Verdict& v, std::vector<const cha
 
 TEST_CASE("blind: the inputs on which published mistakes hide") {
   // One encoder position: every weight is 1.
-  check_open("T_enc = 1", diagnose(make_example({.padded = false, .T_enc = 1}, {}, 1)), {"query", "energy", "axis", "normaliser", "mask"});
+  check_open("T_enc = 1", diagnose(make_example({.padded = false, .T_enc = 1}, {}, 1)),
+             {"query", "energy", "axis", "normaliser", "mask"});
   // All lengths equal.
   check_open("no padding", diagnose(make_example({.padded = false}, {}, 2)), {"mask"});
   // A single step from one state: s_{t-1} and s_0 are one.
@@ -54,7 +55,8 @@ TEST_CASE("blind: the inputs on which published mistakes hide") {
     Array& s = a.at("s");
     for (std::size_t b = 0; b < s.dim(0); ++b)
       for (std::size_t t = 1; t < s.dim(1); ++t) s.set_row({b, t}, s.row({b, 0}));
-    Arrays kept = {{"H", a.at("H")}, {"mask", a.at("mask")}, {"s", s}, {"W_a", a.at("W_a")}, {"U_a", a.at("U_a")}, {"v_a", a.at("v_a")}};
+    Arrays kept = {{"H", a.at("H")},     {"mask", a.at("mask")}, {"s", s},
+                   {"W_a", a.at("W_a")}, {"U_a", a.at("U_a")},   {"v_a", a.at("v_a")}};
     Array alpha({s.dim(0), s.dim(1) - 1, a.at("H").dim(1)});
     for (std::size_t b = 0; b < s.dim(0); ++b)
       for (std::size_t t = 0; t + 1 < s.dim(1); ++t) alpha.set_row({b, t}, a.at("alpha").row({b, 0}));
@@ -116,7 +118,8 @@ TEST_CASE("blind: the inputs on which published mistakes hide") {
     for (std::size_t b = 0; b < h.dim(0); ++b)
       for (std::size_t k = 0; k < d; ++k) {
         double z = 0, n = 0;
-        for (std::size_t j = 0; j < x.dim(2); ++j) z += W.at({d + k, j}) * x.at({b, 0, j}), n += W.at({2 * d + k, j}) * x.at({b, 0, j});
+        for (std::size_t j = 0; j < x.dim(2); ++j)
+          z += W.at({d + k, j}) * x.at({b, 0, j}), n += W.at({2 * d + k, j}) * x.at({b, 0, j});
         h.at({b, 0, k}) = (1 - 1 / (1 + std::exp(-z))) * std::tanh(n);
       }
     a.erase("h_n");
@@ -137,9 +140,16 @@ TEST_CASE("blind: several mistakes that give the same numbers are an alias class
 TEST_CASE("blind: partial traces give partial answers") {
   const Trace whole = make_example({}, {}, 1);
   const auto without = [&](std::vector<const char*> names) {
-    return diagnose(with(whole, [&](Arrays& a) { for (const char* name : names) a.erase(name); }, "bahdanau2014"));
+    return diagnose(with(
+        whole,
+        [&](Arrays& a) {
+          for (const char* name : names) a.erase(name);
+        },
+        "bahdanau2014"));
   };
-  const auto checks = [](const Verdict& v, const std::string& choice) { return std::count(v.choices.begin(), v.choices.end(), choice) == 1; };
+  const auto checks = [](const Verdict& v, const std::string& choice) {
+    return std::count(v.choices.begin(), v.choices.end(), choice) == 1;
+  };
   struct Row {
     std::vector<const char*> gone;
     std::vector<const char*> known;
@@ -195,7 +205,8 @@ TEST_CASE("blind: what fits no hypothesis is UNKNOWN, with the kind that its sum
          for (std::size_t t = 0; t < w.dim(1); ++t)
            for (std::size_t i = 0; i < w.dim(2); ++i) {
              double sum = 0;
-             for (std::size_t b = 0; b < w.dim(0); ++b) sum += w.at({b, t, i}) = .1 + .01 * static_cast<double>((b * 7 + t * 3 + i * 5) % 11);
+             for (std::size_t b = 0; b < w.dim(0); ++b)
+               sum += w.at({b, t, i}) = .1 + .01 * static_cast<double>((b * 7 + t * 3 + i * 5) % 11);
              for (std::size_t b = 0; b < w.dim(0); ++b) w.at({b, t, i}) /= sum;
            }
        },
@@ -206,13 +217,22 @@ TEST_CASE("blind: what fits no hypothesis is UNKNOWN, with the kind that its sum
          for (std::size_t b = 0; b < w.dim(0); ++b)
            for (std::size_t t = 0; t < w.dim(1); ++t) {
              double sum = 0;
-             for (std::size_t i = 0; i < w.dim(2); ++i) sum += w.at({b, t, i}) = .2 + .03 * static_cast<double>((b * 5 + t * 7 + i * 3) % 13);
+             for (std::size_t i = 0; i < w.dim(2); ++i)
+               sum += w.at({b, t, i}) = .2 + .03 * static_cast<double>((b * 5 + t * 7 + i * 3) % 13);
              for (std::size_t i = 0; i < w.dim(2); ++i) w.at({b, t, i}) /= sum;
            }
        },
        Kind::mask},
-      {"weights that sum to nothing in particular", [](Arrays& a) { for (double& x : a.at("alpha").data) x *= x; }, Kind::convention},
-      {"a cell of another kind", [](Arrays& a) { for (double& x : a.at("s").data) x = .9 * x + .01; }, Kind::gru},
+      {"weights that sum to nothing in particular",
+       [](Arrays& a) {
+         for (double& x : a.at("alpha").data) x *= x;
+       },
+       Kind::convention},
+      {"a cell of another kind",
+       [](Arrays& a) {
+         for (double& x : a.at("s").data) x = .9 * x + .01;
+       },
+       Kind::gru},
       {"NaN in the contexts", [](Arrays& a) { a.at("c").data[3] = std::nan(""); }, Kind::numerics},
   };
   for (const Row& row : rows) {
@@ -220,7 +240,8 @@ TEST_CASE("blind: what fits no hypothesis is UNKNOWN, with the kind that its sum
     const Verdict v = diagnose(with(whole, row.spoil));
     INFO(v.text());
     REQUIRE(v.find("UNKNOWN") != nullptr);
-    const bool right = std::any_of(v.findings.begin(), v.findings.end(), [&](const Finding& f) { return f.code == "UNKNOWN" && f.kind == row.kind; });
+    const bool right = std::any_of(v.findings.begin(), v.findings.end(),
+                                   [&](const Finding& f) { return f.code == "UNKNOWN" && f.kind == row.kind; });
     CHECK(right);
   }
 }
@@ -233,10 +254,15 @@ TEST_CASE("blind: weights alone are judged by their sums") {
     return diagnose(make_trace(a));
   };
   CHECK(weights_only([](Array&) {}).code() == "");
-  CHECK(weights_only([](Array& w) { for (double& x : w.data) x = 1; }).code() == "SOFTMAX_AXIS_SINGLETON");
+  CHECK(weights_only([](Array& w) {
+          for (double& x : w.data) x = 1;
+        }).code() == "SOFTMAX_AXIS_SINGLETON");
   CHECK(weights_only([](Array& w) {
           for (std::size_t b = 0; b < w.dim(0); ++b)
             for (std::size_t t = 0; t < w.dim(1); ++t)
-              for (std::size_t i = 0; i < w.dim(2); ++i) w.at({b, t, i}) = (b + 1.0 + .1 * static_cast<double>(i % 2) * (b == 0) - .1 * static_cast<double>(i % 2) * (b == 1)) / 6.0;
+              for (std::size_t i = 0; i < w.dim(2); ++i)
+                w.at({b, t, i}) = (b + 1.0 + .1 * static_cast<double>(i % 2) * (b == 0) -
+                                   .1 * static_cast<double>(i % 2) * (b == 1)) /
+                                  6.0;
         }).code() == "SOFTMAX_AXIS_BATCH");
 }

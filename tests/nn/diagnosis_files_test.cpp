@@ -33,14 +33,18 @@ struct Folder {
   fs::path path;
   Folder() {
     static int count = 0;
-    path = fs::temp_directory_path() / ("gradus-diagnosis-" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()) + "-" + std::to_string(count++));
+    path = fs::temp_directory_path() /
+           ("gradus-diagnosis-" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()) + "-" +
+            std::to_string(count++));
     fs::create_directories(path);
   }
   ~Folder() {
     std::error_code ignored;
     fs::remove_all(path, ignored);
   }
-  void write(const std::string& name, const std::string& bytes) const { std::ofstream(path / name, std::ios::binary) << bytes; }
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path / name, std::ios::binary) << bytes;
+  }
 };
 
 Tensor tensor_of(const Array& a) {
@@ -52,9 +56,7 @@ Tensor tensor_of(const Array& a) {
 std::string error_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
+  } catch (const std::invalid_argument& error) { return error.what(); }
   return "";
 }
 
@@ -132,7 +134,8 @@ TEST_CASE("trace: names of PyTorch, Keras, ONNX and OpenNMT are read as ours") {
   meta.layout = "time_major";
   CHECK(diagnose(make_trace(first, meta)).code() == "");
   Arrays single = make_example({.B = 1}, {}, 5).arrays;
-  for (const char* name : {"H", "y_emb", "s", "alpha", "c", "logits", "mask"}) single[name].shape.erase(single[name].shape.begin());
+  for (const char* name : {"H", "y_emb", "s", "alpha", "c", "logits", "mask"})
+    single[name].shape.erase(single[name].shape.begin());
   CHECK(diagnose(make_trace(single)).code() == "");
 }
 
@@ -153,25 +156,75 @@ TEST_CASE("trace: what is missing or misshaped is named, with the shape that is 
     std::function<void(Arrays&)> change;
     std::vector<const char*> says;
   } rows[] = {
-      {"W_a transposed", [](Arrays& a) { a["W_a"] = transposed(a["W_a"]); }, {"W_a has shape (5, 7)", "(d_attn, d_s) = (7, 5)", "v_a (7)", "looks transposed"}},
-      {"U_a too narrow", [](Arrays& a) { a["U_a"] = Array({7, 3}); }, {"U_a has shape (7, 3)", "d_h"}},
-      {"time first", [](Arrays& a) { std::swap(a["y_emb"].shape[0], a["y_emb"].shape[1]); }, {"y_emb has shape (4, 3, 3)", "time_major"}},
-      {"states without s_0", [](Arrays& a) { a["s"].shape[1] = 4, a["s"].data.resize(3 * 4 * 5), a.erase("s_0"); }, {"s has shape (3, 4, 5)", "T_dec + 1", "s_0"}},
-      {"too few weights", [](Arrays& a) { a["alpha"] = Array({3, 4, 5}); }, {"alpha has shape (3, 4, 5)", "T_enc"}},
+      {"W_a transposed",
+       [](Arrays& a) { a["W_a"] = transposed(a["W_a"]); },
+       {"W_a has shape (5, 7)", "(d_attn, d_s) = (7, 5)", "v_a (7)", "looks transposed"}},
+      {"U_a too narrow",
+       [](Arrays& a) {
+         a["U_a"] = Array({7, 3});
+       },
+       {"U_a has shape (7, 3)", "d_h"}},
+      {"time first",
+       [](Arrays& a) { std::swap(a["y_emb"].shape[0], a["y_emb"].shape[1]); },
+       {"y_emb has shape (4, 3, 3)", "time_major"}},
+      {"states without s_0",
+       [](Arrays& a) { a["s"].shape[1] = 4, a["s"].data.resize(3 * 4 * 5), a.erase("s_0"); },
+       {"s has shape (3, 4, 5)", "T_dec + 1", "s_0"}},
+      {"too few weights",
+       [](Arrays& a) {
+         a["alpha"] = Array({3, 4, 5});
+       },
+       {"alpha has shape (3, 4, 5)", "T_enc"}},
       {"a wide context is another width", [](Arrays& a) { a["b_o"] = Array({4}); }, {"b_o has shape (4)", "vocab"}},
-      {"odd gates", [](Arrays& a) { a["U"] = Array({10, 5}), a["W"] = Array({10, 7}), a["b"] = Array({10}), a["b_u"] = Array({10}); }, {"1 (Elman), 3 (GRU) or 4 (LSTM)"}},
+      {"odd gates",
+       [](Arrays& a) {
+         a["U"] = Array({10, 5}), a["W"] = Array({10, 7}), a["b"] = Array({10}), a["b_u"] = Array({10});
+       },
+       {"1 (Elman), 3 (GRU) or 4 (LSTM)"}},
       {"NaN in a parameter", [](Arrays& a) { a["v_a"].data[2] = std::nan(""); }, {"v_a holds NaN", "place 2"}},
-      {"infinity in an input", [](Arrays& a) { a["H"].data[0] = std::numeric_limits<double>::infinity(); }, {"H holds an infinity"}},
+      {"infinity in an input",
+       [](Arrays& a) { a["H"].data[0] = std::numeric_limits<double>::infinity(); },
+       {"H holds an infinity"}},
       {"half a mask", [](Arrays& a) { a["mask"].data[0] = .5; }, {"mask holds"}},
-      {"a mask of another size", [](Arrays& a) { a["mask"] = Array({3, 4}); }, {"mask has shape (3, 4)", "(3, 6)"}},
-      {"a length too long", [](Arrays& a) { a.erase("mask"), a["lengths"] = Array({3}, {6, 7, 1}); }, {"lengths[1]", "0 to 6"}},
-      {"half a length", [](Arrays& a) { a.erase("mask"), a["lengths"] = Array({3}, {6, 2.5, 1}); }, {"lengths[1]"}},
-      {"lengths against a mask", [](Arrays& a) { a["lengths"] = Array({3}, {6, 6, 6}); }, {"mask and lengths disagree", "row 1"}},
+      {"a mask of another size",
+       [](Arrays& a) {
+         a["mask"] = Array({3, 4});
+       },
+       {"mask has shape (3, 4)", "(3, 6)"}},
+      {"a length too long",
+       [](Arrays& a) {
+         a.erase("mask"), a["lengths"] = Array({3}, {6, 7, 1});
+       },
+       {"lengths[1]", "0 to 6"}},
+      {"half a length",
+       [](Arrays& a) {
+         a.erase("mask"), a["lengths"] = Array({3}, {6, 2.5, 1});
+       },
+       {"lengths[1]"}},
+      {"lengths against a mask",
+       [](Arrays& a) {
+         a["lengths"] = Array({3}, {6, 6, 6});
+       },
+       {"mask and lengths disagree", "row 1"}},
       {"two names for one", [](Arrays& a) { a["encoder_outputs"] = a["H"]; }, {"both", "read as H"}},
-      {"no examples", [](Arrays& a) { a["H"] = Array({0, 6, 4}); for (const char* n : {"mask", "s", "alpha", "c", "logits", "y_emb"}) a.erase(n); a["c"] = Array({0, 1, 4}); }, {"empty"}},
-      {"a gate is missing", [](Arrays& a) { a["U_r"] = a["U_z"] = Array({5, 5}); }, {"one W each"}},
+      {"no examples",
+       [](Arrays& a) {
+         a["H"] = Array({0, 6, 4});
+         for (const char* n : {"mask", "s", "alpha", "c", "logits", "y_emb"}) a.erase(n);
+         a["c"] = Array({0, 1, 4});
+       },
+       {"empty"}},
+      {"a gate is missing",
+       [](Arrays& a) {
+         a["U_r"] = a["U_z"] = Array({5, 5});
+       },
+       {"one W each"}},
       {"a number in place of a matrix", [](Arrays& a) { a["W"] = Array({}, {1}); }, {"should be a matrix"}},
-      {"nothing known", [](Arrays& a) { a = {{"foo", Array({2})}, {"bar", Array({3})}}; }, {"belong to nothing", "foo"}},
+      {"nothing known",
+       [](Arrays& a) {
+         a = {{"foo", Array({2})}, {"bar", Array({3})}};
+       },
+       {"belong to nothing", "foo"}},
       {"nothing at all", [](Arrays& a) { a.clear(); }, {"no array"}},
   };
   for (const auto& row : rows) {
@@ -263,7 +316,8 @@ TEST_CASE("trace: files that cannot be used give exit status 3 and a reason, at 
 
 TEST_CASE("verdict: text in two languages and JSON say the same") {
   const std::string path = traces + "torch_bahdanau_query_s_t";
-  const Answer en = diagnose_file(path), zh = diagnose_file(path, "", Lang::zh), json = diagnose_file(path, "", Lang::en, true);
+  const Answer en = diagnose_file(path), zh = diagnose_file(path, "", Lang::zh),
+               json = diagnose_file(path, "", Lang::en, true);
   for (const Answer* answer : {&en, &zh, &json}) CHECK(answer->exit_status == 1);
   CHECK(en.text.rfind("ATTN_QUERY_POST_STEP: the query is s_t", 0) == 0);
   CHECK(zh.text.rfind("ATTN_QUERY_POST_STEP: 查询是 s_t", 0) == 0);

@@ -32,9 +32,18 @@ TEST_CASE("diagnosis: gradients that are right are counted, those that are wrong
       std::function<void(Array&)> spoil;
     } rows[] = {
         {"GRAPH_DROPPED", [](Array& g) { std::fill(g.data.begin(), g.data.end(), 0.0); }},
-        {"GRAD_SIGN", [](Array& g) { for (double& x : g.data) x = -x; }},
-        {"GRAD_SCALED", [](Array& g) { for (double& x : g.data) x *= .5; }},
-        {"GRAD_WRONG", [](Array& g) { for (std::size_t i = 0; i < g.data.size(); ++i) g.data[i] *= i % 2 ? 1.01 : .99; }},
+        {"GRAD_SIGN",
+         [](Array& g) {
+           for (double& x : g.data) x = -x;
+         }},
+        {"GRAD_SCALED",
+         [](Array& g) {
+           for (double& x : g.data) x *= .5;
+         }},
+        {"GRAD_WRONG",
+         [](Array& g) {
+           for (std::size_t i = 0; i < g.data.size(); ++i) g.data[i] *= i % 2 ? 1.01 : .99;
+         }},
         {"GRAD_NOT_FINITE", [](Array& g) { g.data[0] = std::numeric_limits<double>::quiet_NaN(); }},
         {"UNBROADCAST_MISSING", [](Array& g) { g.shape.insert(g.shape.begin(), 1); }},
     };

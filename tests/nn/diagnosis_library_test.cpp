@@ -120,13 +120,16 @@ TEST_CASE("diagnosis: random correct models raise no alarm and are named as what
     r.gates = r.kind == TraceKind::decoder ? (dice(3) ? 3 : 4) : std::vector<std::size_t>{1, 3, 4}[dice(3)];
     std::string claim;
     if (r.kind != TraceKind::multi_head && r.gates == 3) {
-      c = {{"reset", dice.of({"before", "after"})}, {"update", dice.of({"keeps", "replaces"})}, {"gate_order", dice.of({"rzn", "zrn", "nzr"})}};
+      c = {{"reset", dice.of({"before", "after"})},
+           {"update", dice.of({"keeps", "replaces"})},
+           {"gate_order", dice.of({"rzn", "zrn", "nzr"})}};
     } else if (r.kind != TraceKind::multi_head && r.gates == 4) {
       c = {{"gate_order", dice.of({"ifgo", "iofg", "igfo", "ogfi"})}};
     }
     if (r.kind == TraceKind::decoder) {
       r.attentional = dice(2) == 0;
-      c.emplace_back("score", r.attentional ? dice.of({"general", "dot", "concat", "location"}) : dice.of({"additive", "additive", "dot", "scaled_dot", "cosine", "mlp"}));
+      c.emplace_back("score", r.attentional ? dice.of({"general", "dot", "concat", "location"})
+                                            : dice.of({"additive", "additive", "dot", "scaled_dot", "cosine", "mlp"}));
       if (r.attentional) {
         c.emplace_back("query", "s_t");
         c.emplace_back("input", dice.of({"feeding", "none"}));
@@ -180,18 +183,45 @@ TEST_CASE("diagnosis: two mistakes at once are found as two") {
       {"query and mask", {}, {{"query", "two_back"}, {"mask", "ignore"}}, {"ATTN_QUERY_TWO_BACK", "MASK_MISSING"}},
       {"axis and tanh", {}, {{"axis", "batch"}, {"squash", "tanh"}}, {"SOFTMAX_AXIS_BATCH", "CONTEXT_TANH"}},
       {"energy and reset", {}, {{"energy", "identity"}, {"reset", "unused"}}, {"ENERGY_NO_TANH", "GRU_RESET_UNUSED"}},
-      {"mask and readout", {}, {{"mask", "inverted"}, {"readout_time", "context_late"}}, {"MASK_INVERTED", "READOUT_CONTEXT_LATE"}},
-      {"LSTM and softmax", {.gates = 4}, {{"opening", "no_tanh"}, {"normaliser", "twice"}}, {"LSTM_NO_OUTPUT_TANH", "ATTN_SOFTMAX_TWICE"}},
-      {"Luong", {.attentional = true}, {{"score", "general"}, {"vector_tanh", "identity"}, {"mask", "multiply_after"}}, {"ATTN_VECTOR_NO_TANH", "MASK_AFTER_NO_RENORM"}},
+      {"mask and readout",
+       {},
+       {{"mask", "inverted"}, {"readout_time", "context_late"}},
+       {"MASK_INVERTED", "READOUT_CONTEXT_LATE"}},
+      {"LSTM and softmax",
+       {.gates = 4},
+       {{"opening", "no_tanh"}, {"normaliser", "twice"}},
+       {"LSTM_NO_OUTPUT_TANH", "ATTN_SOFTMAX_TWICE"}},
+      {"Luong",
+       {.attentional = true},
+       {{"score", "general"}, {"vector_tanh", "identity"}, {"mask", "multiply_after"}},
+       {"ATTN_VECTOR_NO_TANH", "MASK_AFTER_NO_RENORM"}},
       // in one stage
-      {"energy and mask", {}, {{"energy", "relu"}, {"mask", "multiply_before"}}, {"ENERGY_RELU", "MASK_MULT_BEFORE_SOFTMAX"}},
+      {"energy and mask",
+       {},
+       {{"energy", "relu"}, {"mask", "multiply_before"}},
+       {"ENERGY_RELU", "MASK_MULT_BEFORE_SOFTMAX"}},
       {"v_a and axis", {}, {{"v_a", "dropped"}, {"axis", "batch"}}, {"ENERGY_V_DROPPED", "SOFTMAX_AXIS_BATCH"}},
       {"values and tanh", {}, {{"values", "shifted_on"}, {"squash", "tanh"}}, {"CONTEXT_SHIFTED", "CONTEXT_TANH"}},
-      {"reset and candidate", {}, {{"reset", "unused"}, {"candidate", "identity"}}, {"GRU_RESET_UNUSED", "CANDIDATE_NO_TANH"}},
-      {"input and update", {}, {{"input_time", "next"}, {"update", "sum_new"}}, {"INPUT_OF_NEXT_STEP", "GRU_UPDATE_NOT_CONVEX"}},
-      {"forget and output", {.gates = 4}, {{"forget", "unused"}, {"opening", "no_tanh"}}, {"LSTM_FORGET_UNUSED", "LSTM_NO_OUTPUT_TANH"}},
-      {"GRU alone", {.kind = TraceKind::recurrent}, {{"reset", "on_input"}, {"after_end", "run_on"}}, {"GRU_RESET_ON_INPUT", "RUN_READS_PADDING"}},
-      {"heads", {.kind = TraceKind::multi_head, .T_enc = 7}, {{"split", "interleaved"}, {"mask", "ignore"}}, {"HEADS_INTERLEAVED", "MASK_MISSING"}},
+      {"reset and candidate",
+       {},
+       {{"reset", "unused"}, {"candidate", "identity"}},
+       {"GRU_RESET_UNUSED", "CANDIDATE_NO_TANH"}},
+      {"input and update",
+       {},
+       {{"input_time", "next"}, {"update", "sum_new"}},
+       {"INPUT_OF_NEXT_STEP", "GRU_UPDATE_NOT_CONVEX"}},
+      {"forget and output",
+       {.gates = 4},
+       {{"forget", "unused"}, {"opening", "no_tanh"}},
+       {"LSTM_FORGET_UNUSED", "LSTM_NO_OUTPUT_TANH"}},
+      {"GRU alone",
+       {.kind = TraceKind::recurrent},
+       {{"reset", "on_input"}, {"after_end", "run_on"}},
+       {"GRU_RESET_ON_INPUT", "RUN_READS_PADDING"}},
+      {"heads",
+       {.kind = TraceKind::multi_head, .T_enc = 7},
+       {{"split", "interleaved"}, {"mask", "ignore"}},
+       {"HEADS_INTERLEAVED", "MASK_MISSING"}},
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
