@@ -165,13 +165,19 @@ TEST_CASE("below is unbiased") {
     CHECK(chi < 30);  // 9 degrees of freedom at most: 30 is beyond the 0.9995 quantile
   }
 }
-TEST_CASE("below a huge n is unbiased where a plain remainder is not") {
-  // With n = 3/4 of 2^64 cut to 63 bits, x % n would hit the lower third twice as often.
+TEST_CASE("below a huge n is unbiased, which needs the rejection") {
+  // n = 3/8 of 2^64: a plain remainder hits the lower numbers more often, and a multiplication without rejection gives
+  // remainders by 3 of 3/8, 3/8 and 2/8.
   const std::int64_t n = 3 * (std::int64_t{1} << 61);
   Generator generator(6);
-  int lower = 0;
-  for (int i = 0; i < 30'000; ++i) lower += generator.below(n) < n / 3;
+  int lower = 0, by_remainder[3] = {};
+  for (int i = 0; i < 30'000; ++i) {
+    const std::int64_t x = generator.below(n);
+    lower += x < n / 3;
+    ++by_remainder[x % 3];
+  }
   CHECK(std::abs(lower - 10'000) < 400);
+  for (int count : by_remainder) CHECK(std::abs(count - 10'000) < 400);
 }
 TEST_CASE("below 1 is 0, and the edges are in range") {
   Generator generator(7);
