@@ -2,10 +2,12 @@
 #include "nn/conventions/diagnosis.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -265,11 +267,11 @@ class Search {
   // Hypotheses that mix examples or steps must see all of them.
   static bool whole_batch(const Model& m) {
     const AttentionConvention& a = m.decoder.attention;
-    return a.axis == SoftmaxAxis::batch || a.axis == SoftmaxAxis::queries || a.axis == SoftmaxAxis::keys_and_queries ||
-           a.axis == SoftmaxAxis::all || a.keys == MemoryRead::next_example || a.keys == MemoryRead::reshaped ||
-           a.values == MemoryRead::next_example || a.values == MemoryRead::reshaped ||
-           a.mask_read == MaskRead::next_example || m.run.over_the_batch || m.both.merge == Merge::reshaped ||
-           m.heads.mask == HeadMask::tiled;
+    const auto elsewhere = [](MemoryRead read) { return read != MemoryRead::own && read != MemoryRead::time_reversed; };
+    return (a.axis != SoftmaxAxis::keys && a.axis != SoftmaxAxis::singleton) || elsewhere(a.keys) ||
+           elsewhere(a.values) || a.mask_read == MaskRead::next_example || a.mask_read == MaskRead::previous_example ||
+           m.query_of_next_example || !m.dropped.shape.empty() || m.run.over_the_batch ||
+           m.both.merge == Merge::reshaped || m.heads.mask == HeadMask::tiled;
   }
 
   // A large decoder is searched on a few rows and steps; what agrees there is checked on all of it.
@@ -572,8 +574,13 @@ class Search {
   // Several sets of codes agree: the finding carries all their names.
   void name_rivals(std::vector<Finding>& errors, const std::set<std::set<std::string>>& rivals,
                    const std::map<std::size_t, std::set<int>>& open) {
+    // What all of them contain is certain and keeps its own finding.
+    std::set<std::string> common = *rivals.begin();
+    for (const std::set<std::string>& codes : rivals)
+      std::erase_if(common, [&](const std::string& code) { return !codes.count(code); });
     std::vector<std::string> names;
-    for (const std::set<std::string>& codes : rivals) {
+    for (std::set<std::string> codes : rivals) {
+      for (const std::string& code : common) codes.erase(code);
       std::string name;
       for (const std::string& code : codes) name += (name.empty() ? "" : "+") + code;
       if (!name.empty()) names.push_back(name);
@@ -581,10 +588,10 @@ class Search {
     if (names.size() < 2) return;
     Finding* first = nullptr;
     for (Finding& f : errors)
-      if (f.error && !first) first = &f;
+      if (f.error && !first && !common.count(f.code)) first = &f;
     if (!first) return;
     Finding all = *first;
-    std::erase_if(errors, [](const Finding& f) { return f.error; });
+    std::erase_if(errors, [&](const Finding& f) { return f.error && !common.count(f.code); });
     all.alias = names;
     all.code.clear();
     for (const std::string& name : names) all.code += (all.code.empty() ? "" : "|") + name;
@@ -596,7 +603,7 @@ class Search {
       all.tell.en += all_[i].tell.en;
       all.tell.zh += all_[i].tell.zh;
     }
-    errors.insert(errors.begin(), all);
+    errors.push_back(all);
   }
 
   Words where_of(const Group& group) const {
@@ -995,9 +1002,9 @@ class Search {
   }
 
   static std::string number(double x) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", x);
-    return text;
+    char text[40];
+    const auto end = std::to_chars(text, text + sizeof text, x, std::chars_format::general, 4).ptr;
+    return std::string(text, end);
   }
 
   void gradient_finding(const std::string& name, const char* code, Kind kind, Words sentence, const Words& fix) {
@@ -1038,7 +1045,11 @@ Answer diagnose_file(const std::string& path, const std::string& claim, Lang lan
     options.claim = claim;
     const Verdict verdict = diagnose(read_trace(path), options);
     return {json ? verdict.json() : verdict.text(lang), verdict.exit_status()};
-  } catch (const std::invalid_argument& error) { return {std::string(error.what()) + "\n", 3}; }
+  } catch (const std::bad_alloc&) {
+    return {"diagnosis: " + path + " needs more memory than there is; dump a smaller batch\n", 3};
+  } catch (const std::exception& error) {
+    return {std::string(error.what()) + "\n", 3};
+  }
 }
 
 }  // namespace gradus::diagnosis

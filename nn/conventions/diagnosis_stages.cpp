@@ -129,9 +129,14 @@ class Stages {
   }
 
   Array score() {
-    const Array queries = model_.query_given
-                              ? use("query")
-                              : stacked(T_, [&](std::size_t b, std::size_t t) { return parts(is_.query, b, t); });
+    Array queries = model_.query_given
+                        ? use("query")
+                        : stacked(T_, [&](std::size_t b, std::size_t t) { return parts(is_.query, b, t); });
+    if (model_.query_of_next_example) {
+      AttentionConvention rolled;
+      rolled.values = MemoryRead::next_example;
+      queries = attention_values(rolled, {}, queries);
+    }
     Arrays parameters;
     for (const char* name : {"W_a", "U_a", "v_a", "b_a", "b_v"})
       if (const Array* a = find(given_, name)) parameters[name] = *a;
@@ -155,12 +160,17 @@ class Stages {
   }
 
   Array weights() const {
-    return attention_weights(is_.attention, use("e"), find(given_, "mask"), find(given_, "y_mask"));
+    Array alpha = attention_weights(is_.attention, use("e"), find(given_, "mask"), find(given_, "y_mask"));
+    if (model_.dropped.shape == alpha.shape) alpha.data = multiply(std::move(alpha.data), model_.dropped.data);
+    return alpha;
   }
 
-  Array context() const {
+  Array context() {
     const Array values = attention_values(is_.attention, given_, get(given_, "H"));
     Array alpha = use("alpha");
+    if (model_.weighing == Model::Weighing::scores) alpha = find(given_, "e") ? use("e") : score();
+    if (model_.weighing == Model::Weighing::unmasked)
+      alpha = attention_weights(is_.attention, find(given_, "e") ? use("e") : score(), nullptr);
     if (model_.weights_of_the_step_before) {
       const Array now = alpha;
       for (std::size_t b = 0; b < now.dim(0); ++b)
@@ -203,9 +213,13 @@ class Stages {
       if (lstm) m.set_row({b, 0}, state.back().c);
       const std::vector<CellState> first = state;
       for (std::size_t t = 0; t < T_; ++t) {
-        if (is_.carry == Carry::initial) state = first;
+        if (model_.first_state_ignored && t == 0)
+          for (CellState& zero : state) zero.h.assign(zero.h.size(), 0), zero.c.assign(zero.c.size(), 0);
+        else if (is_.carry == Carry::initial) state = first;
         else state.back().h = copy(s.row({b, t}));
-        if (lstm && memory) state.back().c = copy(memory->row({b, is_.carry == Carry::initial ? 0 : t}));
+        if (lstm && memory && !(model_.first_state_ignored && t == 0))
+          state.back().c = copy(memory->row({b, is_.carry == Carry::initial ? 0 : t}));
+        if (lstm && model_.memory_not_carried) state.back().c = first.back().c;
         Vec x = parts(is_.cell_input, b, t);
         for (std::size_t l = 0; l < is_.layers; ++l) {
           state[l] = cell_step(is_.cell, layers[l], x, state[l]);
@@ -340,7 +354,8 @@ Array decoder_start(const Model& model, const Arrays& given) {
 }
 
 Arrays heads(const Model& model, const Arrays& given) {
-  if (model.weights_of_the_step_before || model.context_factor != 1) misfit("heads have no such variant");
+  if (model.weights_of_the_step_before || model.context_factor != 1 || model.weighing != Model::Weighing::weights)
+    misfit("heads have no such variant");
   MultiHeadConvention convention = model.heads;
   convention.attention = model.decoder.attention;
   convention.attention.empty_row = model.decoder.attention.empty_row;
@@ -373,7 +388,7 @@ Arrays heads(const Model& model, const Arrays& given) {
 
 Arrays edited(const Model& model, const Arrays& given) {
   Arrays changed = given;
-  for (auto edit : model.edits) edit(changed);
+  for (const auto& edit : model.edits) edit(changed);
   return changed;
 }
 
@@ -385,6 +400,13 @@ Arrays decoded(const Model& model, const Arrays& given) {
       for (std::size_t t = 0; t < logits->second.dim(1); ++t)
         logits->second.set_row({b, t}, finished(model, copy(logits->second.row({b, t}))));
   return out;
+}
+
+// Hypotheses that the free-running reference does not have.
+bool stage_by_stage(const Model& m) {
+  return m.weights_of_the_step_before || m.context_factor != 1 || m.keys_are_projected_twice ||
+         m.query_of_next_example || m.weighing != Model::Weighing::weights || m.memory_not_carried ||
+         m.first_state_ignored || !m.dropped.shape.empty();
 }
 
 }  // namespace
@@ -408,8 +430,7 @@ Arrays stage_outputs(const Model& model, const Arrays& given, const std::vector<
   if (contains(stages, Stage::ends)) return {{"start", decoder_start(model, given)}};
   if (contains(stages, Stage::heads)) return heads(model, given);
   if (!find(given, "s") && contains(stages, Stage::cell)) {
-    if (model.weights_of_the_step_before || model.context_factor != 1 || model.keys_are_projected_twice ||
-        model.query_given)
+    if (stage_by_stage(model) || model.query_given)
       misfit("this hypothesis needs the decoder's states");
     return decoded(model, given);
   }
@@ -424,7 +445,7 @@ Arrays whole_forward(TraceKind kind, const Model& model, const Arrays& given) {
   }
   if (kind == TraceKind::recurrent) return recurrent(model, given);
   if (kind == TraceKind::multi_head) return heads(model, given);
-  if (model.weights_of_the_step_before || model.context_factor != 1 || model.keys_are_projected_twice)
+  if (stage_by_stage(model))
     misfit("this hypothesis runs stage by stage only");
   return decoded(model, given);
 }

@@ -5,6 +5,7 @@
 // owner means. To add a mistake, add one entry to the table of its field: nothing else knows about single mistakes.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,11 +64,17 @@ struct Model {
   bool keys_are_projected_twice = false;
   bool weights_of_the_step_before = false;  // c_t = sum of alpha_{t-1,i} h_i
   bool query_given = false;                 // the trace holds the queries themselves
+  bool query_of_next_example = false;
+  // What the values are weighed with: the weights, the raw scores, or weights that no mask touched.
+  enum class Weighing { weights, scores, unmasked } weighing = Weighing::weights;
+  bool memory_not_carried = false;  // an LSTM's c starts again at every step, its h does not
+  bool first_state_ignored = false;  // the first step starts from zeros although s_0 is there
+  reference::Array dropped;          // 1 where a weight was kept by dropout, divided by 1 - p; empty: no dropout
   double context_factor = 1;
   reference::Activation logits_activation = reference::Activation::identity;
   bool logits_are_logarithms = false;               // log_softmax of the logits
   reference::Vec estimated;                         // numbers that an option read off the trace, for its sentence
-  std::vector<void (*)(reference::Arrays&)> edits;  // changes of parameters that amount to another formula
+  std::vector<std::function<void(reference::Arrays&)>> edits;  // changes of parameters that amount to another formula
 };
 
 // benign: another spelling of the same model, never a mistake. choice: right in some paper, a mistake only against a

@@ -37,6 +37,11 @@ bool some_row_is_full(const Arrays& a) {
   return false;
 }
 
+bool first_row_is_full(const Arrays& a) {
+  const Row row = get(a, "mask").row({0});
+  return std::all_of(row.begin(), row.end(), [](double x) { return x != 0; });
+}
+
 // Whether the mask, read along the decoder steps, hides one: otherwise it is no mask at all.
 bool hides_a_query(const Arrays& a) {
   const Array *mask = find(a, "y_mask"), *alpha = find(a, "alpha");
@@ -434,8 +439,8 @@ std::vector<Field> score_detail_fields() {
        .code = "SCORE_IGNORES_QUERY",
        .apply = [](Model& m,
                    const Arrays&) { return score(m).sees = Sees::keys_only, score(m).score != Score::location; },
-       .sentence = {"the score does not see the query, so the weights are the same at every step",
-                    "得分看不到查询,每一步的权重都一样"},
+       .sentence = {"the score does not see the query (or squashes each term alone), so the weights are the same at every step",
+                    "得分看不到查询(或各项单独过 tanh),每一步的权重都一样"},
        .used = "e_i = score(0, h_i)",
        .paper = "e_i = score(s, h_i)",
        .fix = {"add the query's term to the score", "把查询那一项加进得分"},
@@ -542,7 +547,7 @@ std::vector<Field> score_detail_fields() {
        .test = "CHECK(check_reference(decoder, inputs, bahdanau2014()).passed);"},
       {.id = "separate",
        .code = "ENERGY_TANH_SEPARATE",
-       .apply = [](Model& m, const Arrays&) { return score(m).separate = true, score(m).score == Score::additive; },
+       .apply = [](Model& m, const Arrays& a) { return score(m).separate = true, score(m).score == Score::additive && has(a, "e"); },
        .sentence = {"the two terms of the energy are squashed one by one: the query cancels in the softmax", "能量的两项各自过 tanh:查询在 softmax 中被消去"},
        .used = "e_i = v_a . (tanh(W_a q) + tanh(U_a h_i))",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
@@ -1129,7 +1134,7 @@ std::vector<Field> weight_fields() {
       {.id = "first_example",
        .code = "MASK_OTHER_EXAMPLE",
        .kind = Kind::mask,
-       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::first_example, padded(a); },
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::first_example, padded(a) && !first_row_is_full(a); },
        .sentence = {"the mask belongs to the first example of the batch", "掩码是批内第一个样本的"},
        .used = "the mask of another example",
        .paper = paper,

@@ -208,6 +208,24 @@ std::vector<Field> input_fields() {
        .paper = "s_t = RNN(x_t, s_{t-1})",
        .fix = {"pass the new state on to the next step", "把新状态传给下一步"},
        .test = "change y_0: CHECK(s_2 changes);"},
+      {.id = "memory",
+       .code = "LSTM_MEMORY_NOT_CARRIED",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return m.memory_not_carried = true, lstm(m) != nullptr; },
+       .sentence = {"the memory cell starts again at every step; only h is passed on", "细胞状态每一步都重新开始,只传递了 h"},
+       .used = "c_t = f c_0 + i g",
+       .paper = "c_t = f c_{t-1} + i g",
+       .fix = {"pass (h, c) on, not h alone", "传递 (h, c),而不只是 h"},
+       .test = "change y_0: CHECK(the memory of step 2 changes);"},
+      {.id = "zero_start",
+       .code = "START_IGNORED",
+       .kind = Kind::data,
+       .apply = [](Model& m, const Arrays&) { return m.first_state_ignored = true; },
+       .sentence = {"the first step starts from zeros although s_0 is there", "虽有 s_0,第一步却从零开始"},
+       .used = "s_1 = RNN(x_1, 0)",
+       .paper = "s_1 = RNN(x_1, s_0)",
+       .fix = {"pass s_0 to the first step", "把 s_0 传给第一步"},
+       .test = "change the source: CHECK(s_1 changes);"},
   };
   return fields;
 }
@@ -681,6 +699,66 @@ std::vector<Field> head_fields() {
        .fix = {"divide by the square root of one head's size", "除以单个头维度的平方根"},
        .test = test},
   };
+  const auto weights = [&](const char* id, const char* code, Kind kind, bool (*apply)(Model&, const Arrays&), Said sentence,
+                           const char* used, Said fix) {
+    Option o;
+    o.id = id, o.code = code, o.kind = kind, o.apply = apply, o.sentence = sentence, o.used = used, o.fix = fix, o.test = test;
+    o.paper = "q = W_Q x + b_Q, k = W_K y + b_K, v = W_V y + b_V, output = W_O [heads] + b_O";
+    fields.back().options.push_back(o);
+  };
+  fields.push_back({"head_weights", {Stage::heads}, {"the projections of the heads", "各头的投影"}, heads, {usual()}});
+  weights("exchanged", "HEADS_QK_EXCHANGED", Kind::convention,
+          [](Model& m, const Arrays& a) {
+            m.edits.push_back([](Arrays& x) {
+              std::swap(x["W_Q"], x["W_K"]);
+              if (has(x, "b_Q") && has(x, "b_K")) std::swap(x["b_Q"], x["b_K"]);
+            });
+            return has(a, "W_Q") && has(a, "W_K");
+          },
+          {"W_Q projects the keys and W_K the queries", "W_Q 投影了键,W_K 投影了查询"}, "q = W_K x, k = W_Q y",
+          {"exchange them", "换回来"});
+  weights("values_are_keys", "HEADS_VALUES_ARE_KEYS", Kind::convention,
+          [](Model& m, const Arrays& a) {
+            m.edits.push_back([](Arrays& x) {
+              x["W_V"] = x["W_K"];
+              if (has(x, "b_K")) x["b_V"] = x["b_K"];
+            });
+            return has(a, "W_V") && has(a, "W_K");
+          },
+          {"the values are the projected keys; W_V is never used", "值用了投影后的键,W_V 从未使用"}, "v = W_K y",
+          {"project the values with W_V", "用 W_V 投影值"});
+  weights("bias_ignored", "BIAS_IGNORED", Kind::graph,
+          [](Model& m, const Arrays& a) {
+            m.edits.push_back([](Arrays& x) {
+              for (const char* name : {"b_Q", "b_K", "b_V"}) x.erase(name);
+            });
+            return has(a, "b_V");
+          },
+          {"the biases of the projections are there but never added", "投影的偏置存在却没有加上"}, "q = W_Q x",
+          {"add them", "加上偏置"});
+  weights("output_bias_ignored", "BIAS_IGNORED", Kind::graph,
+          [](Model& m, const Arrays& a) {
+            m.edits.push_back([](Arrays& x) { x.erase("b_O"); });
+            return has(a, "b_O");
+          },
+          {"the bias of the output projection is there but never added", "输出投影的偏置存在却没有加上"}, "output = W_O [heads]",
+          {"add it", "加上偏置"});
+  weights("transposed", "CKPT_LAYOUT", Kind::checkpoint,
+          [](Model& m, const Arrays& a) {
+            m.edits.push_back([](Arrays& x) {
+              for (const char* name : {"W_Q", "W_K", "W_V"}) x[name] = transposed(x[name]);
+            });
+            return has(a, "W_Q") && get(a, "W_Q").dim(0) == get(a, "W_Q").dim(1);
+          },
+          {"the projections are transposed, as when they were stored the other way", "投影矩阵被转置,例如按另一种方式存放"},
+          "q = W_Q^T x", {"transpose them when you load them", "加载时转置"});
+  weights("output_transposed", "CKPT_LAYOUT", Kind::checkpoint,
+          [](Model& m, const Arrays& a) {
+            m.edits.push_back([](Arrays& x) { x["W_O"] = transposed(x["W_O"]); });
+            return has(a, "W_O") && get(a, "W_O").dim(0) == get(a, "W_O").dim(1);
+          },
+          {"the output projection is transposed", "输出投影被转置"}, "output = W_O^T [heads]",
+          {"transpose it when you load it", "加载时转置"});
   fields.push_back({"head_projection",
                     {Stage::heads},
                     {"the output projection", "输出投影"},

@@ -22,6 +22,7 @@ using reference::Array;
 using reference::Arrays;
 using reference::Dims;
 using reference::find;
+using reference::get;
 using reference::to_string;
 using reference::Vec;
 
@@ -431,7 +432,7 @@ void read_decoder(Trace& trace) {
   Arrays& a = trace.arrays;
   const std::initializer_list<const char*> sequences = {"H",     "y_emb", "s",      "m",      "e",
                                                         "alpha", "c",     "htilde", "logits", "query"};
-  if (a.at("H").shape.size() == 2) {
+  if (get(a, "H").shape.size() == 2) {
     add_batch(a, sequences, 3);
     add_batch(a, {"s_0", "cell_0", "mask", "padding", "y_mask"}, 2);
     add_batch(a, {"lengths"}, 1);
@@ -439,8 +440,8 @@ void read_decoder(Trace& trace) {
   if (trace.meta.layout == "time_major")
     for (const char* name : sequences)
       if (auto found = a.find(name); found != a.end()) found->second = swap_axes(found->second);
-  if (a.at("H").shape.size() != 3) refuse(shown("H", a.at("H")) + " needs (B, T_enc, d_h)");
-  const std::size_t B = a.at("H").shape[0], T_enc = a.at("H").shape[1];
+  if (get(a, "H").shape.size() != 3) refuse(shown("H", get(a, "H")) + " needs (B, T_enc, d_h)");
+  const std::size_t B = get(a, "H").shape[0], T_enc = get(a, "H").shape[1];
   // A single step may come without its time axis.
   for (const char* name : {"y_emb", "e", "alpha", "c", "htilde", "logits", "query"})
     if (auto found = a.find(name); found != a.end() && found->second.shape.size() == 2 && found->second.shape[0] == B)
@@ -449,7 +450,7 @@ void read_decoder(Trace& trace) {
     if (auto found = a.find(name); found != a.end() && found->second.shape.size() == 3 && found->second.shape[0] == 1)
       found->second.shape.erase(found->second.shape.begin());
   complete_mask(a, B, T_enc);
-  if (B == 0 || T_enc == 0) refuse(shown("H", a.at("H")) + " is empty; give at least one example and one position");
+  if (B == 0 || T_enc == 0) refuse(shown("H", get(a, "H")) + " is empty; give at least one example and one position");
 
   if (const Array* W = find(a, "W"); W && W->shape.size() != 2)
     refuse(shown(trace.read["W"], *W) + " should be a matrix");
@@ -458,7 +459,7 @@ void read_decoder(Trace& trace) {
   is.need(a, "y_emb", {"B", "T_dec", "d_emb"});
   is.need(a, "alpha", {"B", "T_dec", "T_enc"});
   is.need(a, "e", {"B", "T_dec", "T_enc"});
-  if (const Array* c = find(a, "c"); c && c->shape.size() == 3 && c->shape[2] != a.at("H").shape[2]) {
+  if (const Array* c = find(a, "c"); c && c->shape.size() == 3 && c->shape[2] != get(a, "H").shape[2]) {
     is.need(a, "c", {"B", "T_dec", "d_v"});  // values may be projected
   } else {
     is.need(a, "c", {"B", "T_dec", "d_h"});
@@ -490,7 +491,7 @@ void read_decoder(Trace& trace) {
   is.need(a, "b", {"gates d_s"});
   is.need(a, "b_u", {"gates d_s"});
   if (find(a, "W") && find(a, "U")) {
-    const Array& U = a.at("U");
+    const Array& U = get(a, "U");
     const std::size_t gates = U.shape[1] ? U.shape[0] / U.shape[1] : 0;
     if (gates * U.shape[1] != U.shape[0] || (gates != 1 && gates != 3 && gates != 4))
       refuse(shown(trace.read["U"], U) + " needs (gates * d_s, d_s) with 1 (Elman), 3 (GRU) or 4 (LSTM) gates");
@@ -526,9 +527,13 @@ void read_decoder(Trace& trace) {
 void read_recurrent(Trace& trace) {
   Arrays& a = trace.arrays;
   Arrays& g = trace.gradients;
+  for (const char* name : {"W", "U"})
+    if (!find(a, name))
+      refuse(std::string("a recurrent cell needs ") + (name[0] == 'W' ? "W_ih (gates * d, d_in)" : "W_hh (gates * d, d)") +
+             ", and it is missing; it may also be called " + (name[0] == 'W' ? "weight_ih, kernel or W" : "weight_hh, recurrent_kernel or U"));
   const bool onnx = trace.framework == "ONNX";
   if (onnx) {
-    const Array W = a.at("W"), U = a.at("U");
+    const Array W = get(a, "W"), U = get(a, "U");
     if (W.shape.size() != 3 || U.shape.size() != 3 || W.shape[0] != U.shape[0] || W.shape[0] < 1 || W.shape[0] > 2)
       refuse("ONNX's W and R need (directions, gates * d, ...), got " + shown("W", W) + " and " + shown("R", U));
     trace.directions = W.shape[0];
@@ -575,7 +580,7 @@ void read_recurrent(Trace& trace) {
     }
   }
   for (Arrays* bag : {&a, &g}) split_keras_bias(*bag);
-  const Array &W = a.at("W"), &U = a.at("U");
+  const Array &W = get(a, "W"), &U = get(a, "U");
   if (W.shape.size() != 2 || U.shape.size() != 2)
     refuse("W and U should be matrices (gates * d, d_in) and (gates * d, d), got " + shown(trace.read["W"], W) +
            " and " + shown(trace.read["U"], U));
@@ -591,7 +596,7 @@ void read_recurrent(Trace& trace) {
         if (auto found = bag->find(name); found != bag->end() && found->second.shape.size() == 3)
           found->second = swap_axes(found->second);
   // One step of a cell: (B, d) becomes (B, 1, d).
-  if (a.at("x").shape.size() == 2)
+  if (get(a, "x").shape.size() == 2)
     for (const char* name : {"x", "h", "c"})
       for (Arrays* bag : {&a, &g})
         if (auto found = bag->find(name); found != bag->end() && found->second.shape.size() == 2)
@@ -610,7 +615,7 @@ void read_recurrent(Trace& trace) {
   is.need(a, "b_u", {"gates d"});
   is.need(a, "x", {"B", "T", "d_in"});
   const std::size_t B = is.value("B"), T = is.value("T");
-  if (B == 0 || T == 0) refuse(shown("x", a.at("x")) + " is empty; give at least one example and one step");
+  if (B == 0 || T == 0) refuse(shown("x", get(a, "x")) + " is empty; give at least one example and one step");
   is.need(a, "h0", {"states", "B", "d"});
   is.need(a, "c0", {"states", "B", "d"});
   is.need(a, "h_n", {"states", "B", "d"});
@@ -618,7 +623,7 @@ void read_recurrent(Trace& trace) {
   is.need(a, "h", {"B", "T", "width"});
   const std::size_t width = is.value("width");
   if (width && width != d && width != trace.directions * d)
-    refuse(shown("h", a.at("h")) + " needs (B, T, " + std::to_string(trace.directions) +
+    refuse(shown("h", get(a, "h")) + " needs (B, T, " + std::to_string(trace.directions) +
            " * d), d = " + std::to_string(d) + " from " + shown(trace.read["U"], U));
   complete_mask(a, B, T);
   need_finite(a, {"h", "c", "h_n", "c_n", "start"});
@@ -632,8 +637,8 @@ void read_multi_head(Trace& trace) {
     a.erase("memory");
   }
   if (find(a, "query")) {
-    a.emplace("key", a.at("query"));
-    a.emplace("value", a.at("key"));
+    a.emplace("key", get(a, "query"));
+    a.emplace("value", get(a, "key"));
   }
   for (const char* name : {"query", "key", "value"}) {
     auto found = a.find(name);
@@ -665,7 +670,7 @@ void read_multi_head(Trace& trace) {
       bag->erase("in_proj_bias");
     }
   }
-  const std::size_t B = a.at("query").shape[0], T_k = a.at("key").shape[1];
+  const std::size_t B = get(a, "query").shape[0], T_k = get(a, "key").shape[1];
   complete_mask(a, B, T_k);
   Symbols is;
   is.need(a, "query", {"B", "T_q", "d_q"});

@@ -1,8 +1,8 @@
 // Verdicts as text and as JSON.
 #include "nn/conventions/verdict.h"
 
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 
 #include "nn/formats/json.h"
 
@@ -12,11 +12,9 @@ namespace {
 
 std::string scientific(double x) {
   if (!std::isfinite(x)) return std::isnan(x) ? "NaN" : "inf";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1e", x);
-  for (char& c : text)
-    if (c == ',') c = '.';  // whatever the locale says
-  return text;
+  char text[40];
+  const auto end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, 1).ptr;
+  return std::string(text, end);
 }
 
 std::string joined(const std::vector<std::string>& parts, const char* between) {

@@ -28,6 +28,10 @@ bool allowed(MaskRead read, const Array* mask, const Array* query_mask, std::siz
       return nonzero(mask, b, i) || (i > 0 && nonzero(mask, b, i - 1));
     case MaskRead::next_example:
       return !mask || nonzero(mask, (b + 1) % mask->dim(0), i);
+    case MaskRead::previous_example:
+      return !mask || nonzero(mask, (b + mask->dim(0) - 1) % mask->dim(0), i);
+    case MaskRead::first_example:
+      return nonzero(mask, 0, i);
     case MaskRead::causal:
       return nonzero(mask, b, i) && i <= query;
     case MaskRead::keys:
@@ -133,6 +137,8 @@ Array read_memory(MemoryRead read, const Array& H) {
   for (std::size_t b = 0; b < B; ++b) {
     for (std::size_t i = 0; i < T; ++i) {
       if (read == MemoryRead::next_example) out.set_row({b, i}, H.row({(b + 1) % B, i}));
+      if (read == MemoryRead::previous_example) out.set_row({b, i}, H.row({(b + B - 1) % B, i}));
+      if (read == MemoryRead::first_example) out.set_row({b, i}, H.row({0, i}));
       if (read == MemoryRead::time_reversed) out.set_row({b, i}, H.row({b, T - 1 - i}));
       const std::size_t flat = b * T + i;  // place in the buffer whose rows lie in the order (T, B)
       if (read == MemoryRead::reshaped) out.set_row({b, i}, H.row({flat % B, flat / B}));

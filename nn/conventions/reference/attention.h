@@ -28,8 +28,8 @@ enum class Normaliser {
 };
 
 // Whose mask is read (true = may be attended). Mistakes: the query's own mask, the mask inverted, off by one at the end
-// of the row, the next example's, or a causal mask (position <= step).
-enum class MaskRead { keys, queries, inverted, one_short, one_long, next_example, causal };
+// of the row, the next, previous or first example's, or a causal mask (position <= step).
+enum class MaskRead { keys, queries, inverted, one_short, one_long, next_example, causal, previous_example, first_example };
 // fill is right with mask_fill = -inf, and multiply_after_renormalise equals it. Mistakes: ignore (no mask),
 // multiply_before (scores times mask), multiply_after (no renormalising), add (scores plus mask).
 enum class MaskUse { fill, ignore, multiply_before, multiply_after, multiply_after_renormalise, add };
@@ -41,7 +41,7 @@ enum class EmptyRow { error, zeros, nan, uniform };
 enum class ContextSum { weighted, uniform, first, last, over_length, largest };
 // The rows that keys or values are taken from. Mistakes: the next example's, the row backwards in time, or a
 // (T, B, d) buffer reshaped to (B, T, d) where it should have been transposed.
-enum class MemoryRead { own, next_example, time_reversed, reshaped };
+enum class MemoryRead { own, next_example, time_reversed, reshaped, previous_example, first_example };
 
 struct AttentionConvention {
   ScoreConvention score;

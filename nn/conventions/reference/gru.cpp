@@ -5,8 +5,10 @@ namespace gradus::reference {
 
 namespace {
 
-Vec candidate_preactivation(GruReset reset, const Gates& gates, Row r, Row x, Row h) {
+Vec candidate_preactivation(GruReset reset, const Gates& gates, Row r, Row z, Row x, Row h) {
   switch (reset) {
+    case GruReset::by_update_gate:
+      return gates.preactivation('n', x, multiply(copy(h), z));
     case GruReset::before:
       return gates.preactivation('n', x, multiply(copy(h), r));
     case GruReset::after:
@@ -37,6 +39,8 @@ double updated(GruUpdate update, double z, double r, double h, double n) {
       return h + (1 - z) * n;
     case GruUpdate::of_reset_state:
       return z * r * h + (1 - z) * n;
+    case GruUpdate::by_reset_gate:
+      return r * h + (1 - r) * n;
     case GruUpdate::unused:
       break;
   }
@@ -49,7 +53,7 @@ Vec gru_step(const GruConvention& convention, const CellWeights& weights, Row x,
   const Gates gates{weights, convention.gate_order, convention.biases, convention.transposed};
   const Vec r = activate(convention.gate, gates.preactivation('r', x, h));
   const Vec z = activate(convention.gate, gates.preactivation('z', x, h));
-  const Vec n = activate(convention.candidate, candidate_preactivation(convention.reset, gates, r, x, h));
+  const Vec n = activate(convention.candidate, candidate_preactivation(convention.reset, gates, r, z, x, h));
   Vec next(h.size());
   for (std::size_t i = 0; i < next.size(); ++i) next[i] = updated(convention.update, z[i], r[i], h[i], n[i]);
   return next;

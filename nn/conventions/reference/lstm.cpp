@@ -6,10 +6,11 @@ namespace gradus::reference {
 CellState lstm_step(const LstmConvention& convention, const CellWeights& weights, Row x, const CellState& state) {
   const Gates gates{weights, convention.gate_order, convention.biases, convention.transposed};
   const std::size_t d = state.h.size();
-  const Vec i = activate(convention.gate, gates.preactivation('i', x, state.h));
-  const Vec f = activate(convention.gate, add(gates.preactivation('f', x, state.h), Vec(d, convention.forget_bias)));
-  const Vec g = activate(convention.candidate, gates.preactivation('g', x, state.h));
-  const Vec o = activate(convention.gate, gates.preactivation('o', x, state.h));
+  const Row seen = convention.reads_memory ? Row(state.c) : Row(state.h);
+  const Vec i = activate(convention.gate, gates.preactivation('i', x, seen));
+  const Vec f = activate(convention.gate, add(gates.preactivation('f', x, seen), Vec(d, convention.forget_bias)));
+  const Vec g = activate(convention.candidate, gates.preactivation('g', x, seen));
+  const Vec o = activate(convention.gate, gates.preactivation('o', x, seen));
 
   Vec c(d);
   for (std::size_t k = 0; k < d; ++k) {

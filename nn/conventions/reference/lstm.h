@@ -20,6 +20,7 @@ struct LstmConvention {
   Activation candidate = Activation::tanh;
   Activation output_activation = Activation::tanh;  // identity: h = o * c, a mistake of popular teaching code
   Transposed transposed = Transposed::none;
+  bool reads_memory = false;  // mistake: the gates read c where they should read h
 };
 
 struct CellState {

@@ -59,10 +59,11 @@ Run run_sequence(const CellConvention& cell, const RunConvention& run, const Cel
     if (n > T)
       throw std::invalid_argument("reference run: a length of " + std::to_string(n) + " in " + to_string(x.shape));
     CellState state{h0 ? copy(h0->row({b})) : Vec(d), c0 ? copy(c0->row({b})) : Vec(d_c)};
+    const CellState first = state;
     const bool reads_all = run.after_end == AfterEnd::run_on || run.reading == Reading::reversed_row;
     for (std::size_t k = 0; k < T; ++k) {
       const std::size_t t = position(run.reading, k, n, T);
-      if (k < n || reads_all) state = cell_step(cell, weights, x.row({b, t}), state);
+      if (k < n || reads_all) state = cell_step(cell, weights, x.row({b, t}), run.restarts ? first : state);
       const std::size_t place = run.outputs_in_reading_order ? k : t;
       if (place < n || run.after_end != AfterEnd::zero) out.h.set_row({b, place}, state.h);
     }

@@ -32,6 +32,7 @@ struct RunConvention {
   Reading reading = Reading::forward;
   bool outputs_in_reading_order = false;  // mistake: a backward run is not turned round again
   bool over_the_batch = false;            // mistake: the recurrence runs over axis 0 of (B, T, d)
+  bool restarts = false;                  // mistake: every step starts from h0 and c0 again
 };
 
 struct Run {

@@ -47,6 +47,7 @@ double compare(const ScoreConvention& c, const Arrays& arrays, Row q, Row h, std
     case Score::cosine:
       return cosine(c.cosine_norm, q, h);
     case Score::additive:
+      if (c.separate) return weighed_energy(c, arrays, copy(q)) + weighed_energy(c, arrays, copy(h));
       return weighed_energy(c, arrays, c.product ? multiply(copy(q), h) : add(copy(q), h));
     case Score::concat:
     case Score::mlp:

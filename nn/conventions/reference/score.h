@@ -34,6 +34,7 @@ struct ScoreConvention {
   bool transpose_U_a = false;
   bool exchanged = false;  // W_a h + U_a q; W_a [h; q] (a benign order if training starts from it); h . W_a q
   bool product = false;    // mistake: tanh(W_a q * U_a h), a product where the paper adds
+  bool separate = false;   // mistake: tanh(W_a q) + tanh(U_a h), each term squashed alone
   bool v_dropped = false;  // the energies are summed instead of weighed by v_a
 };
 
