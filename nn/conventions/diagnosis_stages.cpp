@@ -111,9 +111,12 @@ class Stages {
     return p.what == What::all_states ? y : multiply(y, Vec(y.size(), 1 / layers));
   }
 
-  Vec parts(const Parts& list, std::size_t b, std::size_t t) const {
+  Vec parts(const Parts& list, std::size_t b, std::size_t t, bool added = false) const {
     Vec x;
-    for (const Part& p : list) x = join(std::move(x), part(p, b, t));
+    for (const Part& p : list) {
+      Vec more = part(p, b, t);
+      x = added && !x.empty() ? add(std::move(x), more) : join(std::move(x), more);
+    }
     return x;
   }
 
@@ -179,12 +182,14 @@ class Stages {
     }
     Array c = contexts(is_.attention, alpha, values, find(given_, "mask"));
     for (double& x : c.data) x *= model_.context_factor;
+    for (std::size_t b = 0; model_.contexts_add_up && b < c.dim(0); ++b)
+      for (std::size_t t = 1; t < c.dim(1); ++t) c.set_row({b, t}, add(copy(c.row({b, t})), c.row({b, t - 1})));
     return c;
   }
 
   Array attentional() const {
     return stacked(T_, [&](std::size_t b, std::size_t t) {
-      return activate(is_.attentional_activation, linear(given_, "W_c", "b_c", parts(is_.attentional, b, t)));
+      return activate(is_.attentional_activation, linear(given_, "W_c", "b_c", parts(is_.attentional, b, t, model_.vector_is_added)));
     });
   }
 
@@ -220,9 +225,10 @@ class Stages {
         if (lstm && memory && !(model_.first_state_ignored && t == 0))
           state.back().c = copy(memory->row({b, is_.carry == Carry::initial ? 0 : t}));
         if (lstm && model_.memory_not_carried) state.back().c = first.back().c;
-        Vec x = parts(is_.cell_input, b, t);
+        Vec x = parts(is_.cell_input, b, t, model_.input_is_added);
         for (std::size_t l = 0; l < is_.layers; ++l) {
           state[l] = cell_step(is_.cell, layers[l], x, state[l]);
+          if (model_.cell_is_residual && l + 1 == is_.layers) state[l].h = add(std::move(state[l].h), s.row({b, t}));
           x = state[l].h;
           lower[l].set_row({b, t + 1}, l + 1 == is_.layers ? Row(s.row({b, t + 1})) : Row(state[l].h));
         }
@@ -238,7 +244,7 @@ class Stages {
   Array readout() const {
     return stacked(T_, [&](std::size_t b, std::size_t t) {
       if (is_.readout_form == Readout::linear)
-        return finished(model_, linear(given_, "W_o", "b_o", parts(is_.readout, b, t)));
+        return finished(model_, linear(given_, "W_o", "b_o", parts(is_.readout, b, t, model_.readout_is_added)));
       Vec sum;
       for (const Part& p : is_.readout) {
         const char* name = p.what == What::y_emb ? "V_o" : p.what == What::context ? "C_o" : "U_o";
@@ -354,7 +360,8 @@ Array decoder_start(const Model& model, const Arrays& given) {
 }
 
 Arrays heads(const Model& model, const Arrays& given) {
-  if (model.weights_of_the_step_before || model.context_factor != 1 || model.weighing != Model::Weighing::weights)
+  if (model.weights_of_the_step_before || model.context_factor != 1 || model.weighing != Model::Weighing::weights ||
+      model.contexts_add_up)
     misfit("heads have no such variant");
   MultiHeadConvention convention = model.heads;
   convention.attention = model.decoder.attention;
@@ -406,7 +413,8 @@ Arrays decoded(const Model& model, const Arrays& given) {
 bool stage_by_stage(const Model& m) {
   return m.weights_of_the_step_before || m.context_factor != 1 || m.keys_are_projected_twice ||
          m.query_of_next_example || m.weighing != Model::Weighing::weights || m.memory_not_carried ||
-         m.first_state_ignored || !m.dropped.shape.empty();
+         m.first_state_ignored || m.contexts_add_up || m.cell_is_residual || m.input_is_added || m.vector_is_added ||
+         m.readout_is_added || !m.dropped.shape.empty();
 }
 
 }  // namespace

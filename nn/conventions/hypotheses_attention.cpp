@@ -601,6 +601,30 @@ std::vector<Field> score_detail_fields() {
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"exchange the two matrices", "把两个矩阵换回来"},
        .test = "use d_s != d_h: exchanged matrices are then a shape error"},
+      {.id = "for_both",
+       .code = "ATTN_ONE_PROJECTION",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& x) { x["U_a"] = x["W_a"]; });
+             return score(m).score == Score::additive && has(a, "U_a") && get(a, "W_a").shape == get(a, "U_a").shape;
+           },
+       .sentence = {"W_a projects the keys too; U_a is never used", "W_a 也用来投影键,U_a 从未使用"},
+       .used = "e_i = v_a . tanh(W_a q + W_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"project the keys with U_a", "用 U_a 投影键"},
+       .test = "CHECK(norm(U_a.grad()) > 0);"},
+      {.id = "unused",
+       .code = "ATTN_ONE_PROJECTION",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& x) { x["W_a"] = x["U_a"]; });
+             return score(m).score == Score::additive && has(a, "U_a") && get(a, "W_a").shape == get(a, "U_a").shape;
+           },
+       .sentence = {"U_a projects the query too; W_a is never used", "U_a 也用来投影查询,W_a 从未使用"},
+       .used = "e_i = v_a . tanh(U_a q + U_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"project the query with W_a", "用 W_a 投影查询"},
+       .test = "CHECK(norm(W_a.grad()) > 0);"},
       {.id = "keys_first",
        .code = "SCORE_CONCAT_ORDER",
        .level = Level::benign,
@@ -1357,6 +1381,14 @@ std::vector<Field> context_fields() {
        .paper = paper,
        .fix = {"compute the weights first, then the context", "先算权重再算上下文"},
        .test = "CHECK(c == weighted sum with this step's alpha);"},
+      {.id = "adds_up",
+       .code = "CONTEXT_ACCUMULATES",
+       .apply = [](Model& m, const Arrays& a) { return m.contexts_add_up = true, has(a, "alpha"); },
+       .sentence = {"contexts add up from step to step", "上下文逐步累加"},
+       .used = "c_t = c_{t-1} + sum_i alpha_{t,i} h_i",
+       .paper = paper,
+       .fix = {"start each step's sum at 0", "每一步的求和从 0 开始"},
+       .test = hull},
       {.id = "of_scores",
        .code = "CONTEXT_OF_SCORES",
        .apply = [](Model& m, const Arrays& a) { return m.weighing = Model::Weighing::scores, has(a, "alpha"); },

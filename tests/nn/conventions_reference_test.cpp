@@ -1168,3 +1168,70 @@ TEST_CASE("references: central differences of a cubic") {
     CHECK(std::fabs(g.data[0] / (3 * x * x) - 1) < 1e-9);
   }
 }
+
+TEST_CASE("references: further ways to get a gate, an energy, a weight or an example wrong") {
+  // GRU on the fixture: x = 1, h = (.5, -1).
+  const auto sigmoid = [](double a) { return 1 / (1 + std::exp(-a)); };
+  const double r1 = sigmoid(.4 + .1 - .1 + .1), r2 = sigmoid(-.6 - .3 - .1), z1 = sigmoid(.7 + .05 + .3),
+               z2 = sigmoid(-.2 + .1 - .4 + .2);
+  const double by_z = std::tanh(.5 + .9 * z1 * .5 + .7 * z2 + .05), n1 = std::tanh(.5 + .9 * r1 * .5 + .7 * r2 + .05);
+  check_printed("reset by z", {gru(GruReset::by_update_gate, GruUpdate::keeps)[0]}, {z1 * .5 + (1 - z1) * by_z}, 12);
+  check_printed("update by r", {gru(GruReset::before, GruUpdate::by_reset_gate)[0]}, {r1 * .5 + (1 - r1) * n1}, 12);
+  Arrays biased = gru_fixture();
+  biased["b_u"] = Array({6}, {0, 0, 0, 0, .3, .3});
+  GruConvention outside;
+  outside.reset = GruReset::after_bias_outside, outside.biases = Biases::two;
+  const double n_outside = std::tanh(.5 + r1 * (.45 + .7) + .05 + .3);
+  check_printed("b_u outside", {gru_step(outside, cell_weights(biased), Vec{1}, Vec{.5, -1})[0]},
+                {z1 * .5 + (1 - z1) * n_outside}, 12);
+
+  const Arrays one_unit = {{"W", Array({4, 1})}, {"U", Array({4, 1}, {1, 1, 1, 1})}, {"b", Array({4})}};
+  LstmConvention by_memory;
+  by_memory.reads_memory = true;
+  const double i = sigmoid(.6), c = i * .6 + i * std::tanh(.6);
+  check_printed("gates read c", lstm_step(by_memory, cell_weights(one_unit), Vec{1}, {{0}, {.6}}).h, {i * std::tanh(c)}, 12);
+
+  RunConvention restarts;
+  restarts.restarts = true;
+  const Arrays given = scalar_elman(.5, .8, 0);
+  check_printed("each step from h0",
+                run_sequence(ElmanConvention{}, restarts, cell_weights(given), Array({1, 3, 1}, {1, 2, 3}), {}).h.data,
+                {std::tanh(.5), std::tanh(1.0), std::tanh(1.5)}, 12);
+
+  AttentionConvention product, separate;
+  product.score.product = true;
+  separate.score.separate = true;
+  const Vec q = matvec(get(additive_parameters(), "W_a"), s_prev_att), k = matvec(get(additive_parameters(), "U_a"), Vec{1, 0});
+  check_printed("product", {attend_att(product).scores.data[0]}, {std::tanh(q[0] * k[0]) - .8 * std::tanh(q[1] * k[1])}, 12);
+  check_printed("separate", {attend_att(separate).scores.data[0]},
+                {std::tanh(q[0]) + std::tanh(k[0]) - .8 * (std::tanh(q[1]) + std::tanh(k[1]))}, 12);
+
+  AttentionConvention exp, logarithm, squashed, hard;
+  exp.normaliser = Normaliser::exp, logarithm.normaliser = Normaliser::log_softmax;
+  squashed.normaliser = Normaliser::softmax_of_tanh, hard.context_sum = ContextSum::largest;
+  const Vec e = {1, 0}, right = weights_of({}, {e});
+  check_printed("exp", weights_of(exp, {e}), {std::exp(1.0), 1}, 12);
+  check_printed("log", weights_of(logarithm, {e}), {std::log(right[0]), std::log(right[1])}, 12);
+  check_printed("softmax of tanh", weights_of(squashed, {e}, {1, 1}), weights_of({}, {{std::tanh(1.0), 0}}), 12);
+  check_printed("the largest alone", attend_att(hard).context.data, {1, 0}, 12);
+
+  // Three examples with one number each as value, and masks of lengths 3, 2, 1.
+  const Array H({3, 3, 1}, {1, 1, 1, 2, 2, 2, 3, 3, 3}), mask({3, 3}, {1, 1, 1, 1, 1, 0, 1, 0, 0}), zero({3, 1, 3});
+  const std::pair<MemoryRead, Vec> rows[] = {{MemoryRead::next_example, {2, 3, 1}},
+                                             {MemoryRead::previous_example, {3, 1, 2}},
+                                             {MemoryRead::first_example, {1, 1, 1}}};
+  for (const auto& [read, values] : rows) {
+    AttentionConvention other;
+    other.values = read;
+    check_printed("values", contexts(other, attention_weights(other, zero, nullptr), attention_values(other, {}, H), nullptr).data, values, 12);
+  }
+  const std::pair<MaskRead, Vec> masks[] = {{MaskRead::next_example, {2, 1, 3}},
+                                            {MaskRead::previous_example, {1, 3, 2}},
+                                            {MaskRead::first_example, {3, 3, 3}}};
+  for (const auto& [read, lengths] : masks) {
+    AttentionConvention other;
+    other.mask_read = read;
+    const Array alpha = attention_weights(other, zero, &mask);
+    for (std::size_t b = 0; b < 3; ++b) check_printed("mask", {alpha.at({b, 0, 0})}, {1 / lengths[b]}, 12);
+  }
+}

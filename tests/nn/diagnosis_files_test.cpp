@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -23,6 +24,13 @@ using reference::Array;
 using reference::Arrays;
 
 namespace {
+
+// Instrumented code runs many times slower, so its times prove nothing.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double slower = 50;
+#else
+constexpr double slower = 1;
+#endif
 
 namespace fs = std::filesystem;
 
@@ -256,12 +264,12 @@ TEST_CASE("trace: files that cannot be used give exit status 3 and a reason, at 
 
   const auto refused = [&](const std::string& what, const fs::path& path) {
     CAPTURE(what);
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const Answer answer = diagnose_file(path.string());
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     CHECK(answer.exit_status == 3);
     CHECK(answer.text.size() > 20);
-    CHECK(seconds < .5);
+    CHECK(seconds < .5 * slower);
   };
   refused("nothing there", folder.path / "none");
   fs::create_directories(folder.path / "empty");
@@ -346,19 +354,19 @@ TEST_CASE("verdict: text in two languages and JSON say the same") {
 
 TEST_CASE("diagnosis: a full diagnosis of a decoder takes less than a second, wrong or unknown, small or large") {
   const auto seconds = [](const Trace& t, std::string& code) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const Verdict v = diagnose(t);
     code = v.code();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   };
   std::string code;
   const Recipe large{.B = 16, .T_dec = 20, .T_enc = 30};
-  CHECK(seconds(make_example(large, {{"query", "two_back"}}, 1), code) < 1);
+  CHECK(seconds(make_example(large, {{"query", "two_back"}}, 1), code) < 1 * slower);
   CHECK(code == "ATTN_QUERY_TWO_BACK");
-  CHECK(seconds(make_example(large, {{"axis", "batch"}}, 1), code) < 1);
+  CHECK(seconds(make_example(large, {{"axis", "batch"}}, 1), code) < 1 * slower);
   CHECK(code == "SOFTMAX_AXIS_BATCH");
   Arrays strange = make_example({}, {}, 1).arrays;
   for (double& x : strange.at("alpha").data) x *= x;
-  CHECK(seconds(make_trace(strange), code) < 1);
+  CHECK(seconds(make_trace(strange), code) < 1 * slower);
   CHECK(code == "UNKNOWN");
 }

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -14,6 +14,13 @@ using namespace gradus;
 using namespace gradus::diagnosis;
 
 namespace {
+
+// Instrumented code runs many times slower, so its times prove nothing.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double slower = 50;
+#else
+constexpr double slower = 1;
+#endif
 
 struct Row {
   const char* name;
@@ -225,9 +232,9 @@ TEST_CASE("diagnosis: two mistakes at once are found as two") {
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const Verdict v = diagnose(make_example(row.recipe, row.choices, 3));
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     std::size_t errors = 0;
     for (const Finding& f : v.findings) errors += f.error;
     CHECK_MESSAGE(errors == row.codes.size(), v.text());
@@ -235,6 +242,6 @@ TEST_CASE("diagnosis: two mistakes at once are found as two") {
       CAPTURE(code);
       CHECK(v.find(code) != nullptr);
     }
-    CHECK(seconds < 2);
+    CHECK(seconds < 2 * slower);
   }
 }

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -14,6 +14,13 @@ using namespace gradus;
 using namespace gradus::diagnosis;
 
 namespace {
+
+// Instrumented code runs many times slower, so its times prove nothing.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double slower = 50;
+#else
+constexpr double slower = 1;
+#endif
 
 const std::string traces = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/traces/";
 
@@ -31,13 +38,13 @@ TEST_CASE("diagnosis: traces of PyTorch, Keras and ONNX are named as expected, e
   REQUIRE(expected.as_object().size() >= 29);
   for (const auto& [name, says] : expected.as_object()) {
     CAPTURE(name);
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const Verdict verdict = diagnose(read_trace(traces + name));
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     const std::string code = says.at("code").is_null() ? "" : says.at("code").as_string();
     CHECK_MESSAGE(verdict.code() == code, verdict.text());
     CHECK(verdict.checked);
-    CHECK(seconds < 1);
+    CHECK(seconds < 1 * slower);
   }
 }
 
