@@ -522,13 +522,17 @@ class Search {
               const std::map<std::size_t, std::set<int>>& open, int level) {
     (void)level;
     const Words where = where_of(group);
+    // Where neither the query nor the keys show, the score itself was not seen.
+    const bool score_unseen = std::any_of(open.begin(), open.end(), [&](const auto& o) { return std::string("sees") == all_[o.first].name; }) &&
+                              std::any_of(open.begin(), open.end(), [&](const auto& o) { return std::string("query") == all_[o.first].name; });
     std::vector<Finding> errors;
     for (std::size_t i : group.fields) {
       if (h[i] < 0) continue;
       const Option& o = option(i, h[i]);
       verdict_.choices.push_back(name_of_choice(i, h[i]));
       const bool error = o.level == Level::error || (o.level == Level::choice && !kept(all_[i].name, o.id));
-      const bool undecided = open.count(i) && o.level != Level::error;
+      const bool undecided =
+          (open.count(i) && o.level != Level::error) || (score_unseen && std::string("score") == all_[i].name);
       // What the input leaves open is no description of the model, unless it is what the claim says.
       if (std::strlen(o.sentence.en) && o.level != Level::error && !error && !undecided) {
         follows_en_.push_back(o.sentence.en);
@@ -562,8 +566,8 @@ class Search {
   Words sentence_of(const Option& o, std::size_t i, bool error) const {
     Words w = o.sentence;
     if (error && o.level == Level::choice && claim_) {
-      w.en += "; " + std::string(claim_->title.en) + " does otherwise";
-      w.zh += ";" + std::string(claim_->title.zh) + " 并非如此";
+      w.en += "; the claim (" + std::string(claim_->title.en) + ") says otherwise";
+      w.zh += ";与所声称的(" + std::string(claim_->title.zh) + ")不符";
     } else if (error && o.level == Level::choice && std::string(all_[i].name) == "gate_order") {
       w.en += " is how the numbers were computed; the names or meta.json say otherwise";
       w.zh += " 才与数值相符;名称或 meta.json 说的不同";
@@ -731,7 +735,7 @@ class Search {
            fields_named("query").what,
            {"the decoder's states s (B, T_dec + 1, d_s): the query time cannot be told without states of two steps",
             "解码器状态 s (B, T_dec + 1, d_s):没有两步的状态就无法判断查询的时间"}});
-    if (!there("mask") || !has_padding()) {
+    if ((!there("mask") || !has_padding()) && !verdict_.leaves_open("mask")) {
       const Field& mask = fields_named("mask");
       verdict_.open.push_back({"mask", mask.what, mask.tell});
     }
@@ -786,6 +790,9 @@ class Search {
                     [](const Finding& f) { return f.code == "CELL_CONTEXT_LATE" || f.code == "INPUT_FEED_CONTEXT"; });
     std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.error > b.error; });
+    for (const Open& o : verdict_.open)
+      for (const auto& [name, ids] : claim_ ? claim_->keeps : FieldOptions{})
+        verdict_.claim_is_open = verdict_.claim_is_open || o.field == name;
     for (std::size_t i = 0; i < follows_en_.size(); ++i) {
       verdict_.follows.en += (i ? "; " : "") + follows_en_[i];
       verdict_.follows.zh += (i ? ";" : "") + follows_zh_[i];

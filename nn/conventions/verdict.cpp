@@ -1,6 +1,7 @@
 // Verdicts as text and as JSON.
 #include "nn/conventions/verdict.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -63,8 +64,10 @@ std::string Verdict::text(Lang lang) const {
     out += zh ? "无法判断: " + who + ",文件里没有可以核对的结果\n"
               : "CANNOT TELL: " + who + ", the trace holds nothing that can be checked\n";
   } else if (errors == 0) {
-    const std::string against = claim.empty() ? (zh ? "没有发现错误" : "no mistake found")
-                                              : (zh ? "与所声称的 " + claim + " 一致" : "it keeps its claim, " + claim);
+    const char* kept = claim_is_open ? (zh ? "就此输入所能判断,与所声称的 " : "as far as this input tells it keeps its claim, ")
+                                     : (zh ? "与所声称的 " : "it keeps its claim, ");
+    const std::string against =
+        claim.empty() ? (zh ? "没有发现错误" : "no mistake found") : kept + claim + (zh ? " 一致" : "");
     out += (zh ? "正常: " : "OK: ") + who + (zh ? "," : ", ") + against + "\n";
   }
   for (const Finding& f : findings) {
@@ -86,9 +89,14 @@ std::string Verdict::text(Lang lang) const {
     out += (zh ? "把握: 最佳假设相差 " : "how sure: the best hypothesis differs by ") + scientific(agreement) +
            (zh ? ",其次相差 " : ", the next one by ") + scientific(next) + (zh ? ",共试 " : ", ") +
            std::to_string(tried) + (zh ? " 个假设\n" : " hypotheses tried\n");
-  for (const Open& o : open)
-    out += (zh ? "此输入无法判断: " : "this input cannot tell ") + o.what.in(lang) +
-           (zh ? ";可以判断的输入: " : "; one that can: ") + o.tell.in(lang) + "\n";
+  std::vector<std::string> what, tell;
+  const auto once = [](std::vector<std::string>& list, const std::string& words) {
+    if (std::find(list.begin(), list.end(), words) == list.end()) list.push_back(words);
+  };
+  for (const Open& o : open) once(what, o.what.in(lang)), once(tell, o.tell.in(lang));
+  if (!what.empty())
+    out += (zh ? "此输入无法判断: " : "this input cannot tell: ") + joined(what, zh ? "、" : ", ") + "\n" +
+           (zh ? "  可以判断的输入: " : "  one that can: ") + joined(tell, zh ? ";" : "; ") + "\n";
   for (const Words& note : notes) out += (zh ? "注意: " : "note: ") + note.in(lang) + "\n";
   return out;
 }
