@@ -180,7 +180,9 @@ Node::Target Node::target() {
     grad = value.stretched() ? zeros_like(value) : empty_like(value);
     return {grad, !value.stretched()};
   }
-  std::vector<const Node*> views;  // from this one down to what is not a view
+  thread_local std::vector<const Node*>
+      views;  // from this one down to what is not a view; a loop, because chains are long
+  views.clear();
   Node* base = this;
   for (; passes_on(*base); base = base->inputs[0].node.get()) views.push_back(base);
   Target target = base->target();

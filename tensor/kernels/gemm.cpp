@@ -118,9 +118,15 @@ template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T>
   if (b.column != 1 && size.n > 1 && size.k > 0) {
     auto& space = scratch<T>(1);
     space.resize(static_cast<std::size_t>(size.k * size.n));
-    for (std::int64_t j = 0; j < size.n; ++j) {
-      for (std::int64_t i = 0; i < size.k; ++i)
-        space[static_cast<std::size_t>(i * size.n + j)] = b.data[i * b.row + j * b.column];
+    constexpr std::int64_t block = 16;  // squares that stay in cache, whichever way B lies
+    for (std::int64_t i0 = 0; i0 < size.k; i0 += block) {
+      for (std::int64_t j0 = 0; j0 < size.n; j0 += block) {
+        for (std::int64_t i = i0; i < std::min(i0 + block, size.k); ++i) {
+          const T* from = b.data + i * b.row;
+          T* to = space.data() + i * size.n;
+          for (std::int64_t j = j0; j < std::min(j0 + block, size.n); ++j) to[j] = from[j * b.column];
+        }
+      }
     }
     b = {space.data(), size.n, 1};
   }
