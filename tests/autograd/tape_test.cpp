@@ -582,6 +582,13 @@ TEST_CASE("a gradient of another shape is refused, whatever the rule tries") {
   const Var z = doubled(x, [](const Tensor&, Inputs& in) { in.add(0, zeros(Shape{2, 1}, f64)); });
   CHECK_THROWS_AS(backward(sum(z)), ShapeError);
 }
+TEST_CASE("a rule that puts a gradient of another shape in place is refused, naming op and node") {
+  const Var x = vector_of({1, 2});
+  const Var y = doubled(x, [x](const Tensor&, Inputs&) { x.mutable_grad() = zeros(Shape{5}, f64); });
+  const std::string text = message_of<GraphError>([&] { backward(sum(y)); });
+  CHECK(opens_with(text, "backward of 'twice': a gradient of shape (5) reached 'leaf' (node "));
+  CHECK(contains(text, "a gradient has its value's shape"));
+}
 TEST_CASE("a gradient of another dtype is refused") {
   const Var x = vector_of({1, 2});
   const Var y = doubled(x, [](const Tensor& dy, Inputs& in) { in.add(0, dy.to(f32)); });

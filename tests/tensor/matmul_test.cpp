@@ -60,9 +60,10 @@ TEST_CASE("every small size in every pair of layouts") {
   }
 }
 
-TEST_CASE("every number of rows from 1 to 35") {
-  for (std::int64_t m = 1; m <= 35; ++m)
-    check_product(m, 6, 17, m % 2 ? f32 : f64, Layout::contiguous, Layout::contiguous);
+TEST_CASE("every number of rows from 1 to 35, with wide, narrow and partial columns") {
+  for (std::int64_t m = 1; m <= 35; ++m) {
+    for (DType dtype : {f32, f64}) check_product(m, 6, 3 * 16 + 3, dtype, Layout::contiguous, Layout::contiguous);
+  }
 }
 TEST_CASE("every number of columns from 1 to 70") {
   for (std::int64_t n = 1; n <= 70; ++n)
