@@ -50,7 +50,7 @@ autograd/var.cpp | else add_(target.grad, dx); | else copy_(target.grad, dx); | 
 autograd/var.cpp | NoGrad::~NoGrad() { grad_enabled = before_; } | NoGrad::~NoGrad() { grad_enabled = true; } | autograd
 autograd/var.cpp | if (anomaly_enabled) check_finite(*node, grad, "input gradients"); | ; | autograd
 autograd/var.cpp | requires_grad && value.stretched() ? copy(value) : std::move(value) | std::move(value) | autograd
-autograd/var.cpp | == consumers + 1; | >= consumers + 1; | autograd
+autograd/var.cpp | == node.consumers + 1; | >= node.consumers + 1; | autograd
 autograd/var.cpp | if (draining) return; | ; | autograd
 autograd/ops_contraction.cpp | [](auto d, auto n) { return d / n; }, dy, expand_scalar | [](auto d, auto n) { return d * n; }, dy, expand_scalar | autograd
 autograd/ops_contraction.cpp | if (dx.grad.stretched()) add_ | if (false) add_ | autograd
@@ -74,14 +74,15 @@ autograd/check_gradient.cpp | if (once != twice) { | if (false) { | autograd
 autograd/check_gradient.cpp | else if (kink) | else if (false) | autograd
 autograd/check_gradient.cpp | gap <= tolerance * size + floor | gap <= tolerance + floor | autograd
 autograd/check_gradient.cpp | if (!std::isfinite(a) || !std::isfinite(numeric)) verdict | if (false) verdict | autograd
-autograd/check_gradient.cpp | else if (!agrees) verdict | else if (error > tolerance) verdict | autograd
+autograd/check_gradient.cpp | const double numeric = (4 * fine - coarse) / 3; | const double numeric = coarse; | autograd
 autograd/check_gradient.cpp | generator.uniform(0.5, 1.5) * (generator.chance(0.5) ? 1 : -1) | 1 | mutants
 autograd/check_gradient.cpp | if (!moves && input.zero_because.empty()) { | if (false) { | mutants
 autograd/dual.h | return chain(y, a, 1 - y * y); | return chain(y, a, 1 - y); | autograd
 autograd/dual.h | b, -(quotient * inverse)); | b, quotient * inverse); | autograd
-autograd/pointwise.h | total[j] = total[j] + (lanes | total[j] = (lanes | autograd
+autograd/pointwise.h | if (step[1 + n + m] == 0) total[m].v = total[m].v + dx.v; | if (step[1 + n + m] == 0) total[m].v = dx.v; | autograd
+autograd/pointwise.h | if (!grad[i].fresh || alone) continue; | continue; | autograd
 tensor/kernels/pack_math.h | 1.6666665459e-1f | 1.6667665459e-1f | tensor
-tensor/kernels/pointwise_rows.h | if (Add && step[0] == 0) *to += total.sum(); | if (Add && step[0] == 0) *to = total.sum(); | tensor
+tensor/kernels/pointwise_rows.h | if (Add && stride == 0) *to += total.sum(); | if (Add && stride == 0) *to = total.sum(); | tensor
 tensor/kernels/strided_loop.h | offset[k] -= step_[axis][k] * length_[axis]; | offset[k] -= step_[axis][k]; | tensor
 LIST
 )
