@@ -453,12 +453,10 @@ class Search {
     }
     if (!agrees) return {};
     const auto fitted = [&](const Scored& s) {
-      return std::any_of(group.fields.begin(), group.fields.end(), [&](std::size_t i) {
-        return s.hypothesis[i] >= 0 && option(i, s.hypothesis[i]).fitted;
-      });
+      return std::any_of(group.fields.begin(), group.fields.end(),
+                         [&](std::size_t i) { return s.hypothesis[i] >= 0 && option(i, s.hypothesis[i]).fitted; });
     };
-    if (std::any_of(hits.begin(), hits.end(),
-                    [&](const Scored& s) { return s.residual < tolerance_ && !fitted(s); }))
+    if (std::any_of(hits.begin(), hits.end(), [&](const Scored& s) { return s.residual < tolerance_ && !fitted(s); }))
       std::erase_if(hits, fitted);
     return hits;
   }
@@ -523,8 +521,10 @@ class Search {
     (void)level;
     const Words where = where_of(group);
     // Where neither the query nor the keys show, the score itself was not seen.
-    const bool score_unseen = std::any_of(open.begin(), open.end(), [&](const auto& o) { return std::string("sees") == all_[o.first].name; }) &&
-                              std::any_of(open.begin(), open.end(), [&](const auto& o) { return std::string("query") == all_[o.first].name; });
+    const bool score_unseen = std::any_of(open.begin(), open.end(),
+                                          [&](const auto& o) { return std::string("sees") == all_[o.first].name; }) &&
+                              std::any_of(open.begin(), open.end(),
+                                          [&](const auto& o) { return std::string("query") == all_[o.first].name; });
     std::vector<Finding> errors;
     for (std::size_t i : group.fields) {
       if (h[i] < 0) continue;
@@ -872,8 +872,9 @@ class Search {
     const bool can_hold = trace_.kind == TraceKind::decoder && there("s") && base_.decoder.attends;
     set_entries(inputs, trace_.gradients.size());
     if (entries_ == 0) {
-      verdict_.notes.push_back({"the gradients were not checked: the model is too large for central differences; dump a smaller one",
-                                "未核对梯度:模型太大,不适合中心差分;请另存一个小模型"});
+      verdict_.notes.push_back(
+          {"the gradients were not checked: the model is too large for central differences; dump a smaller one",
+           "未核对梯度:模型太大,不适合中心差分;请另存一个小模型"});
       return;
     }
     std::size_t right = 0;
@@ -900,10 +901,12 @@ class Search {
   // How many entries of each gradient can be compared in a fraction of a second, from the sizes alone.
   void set_entries(const Arrays& inputs, std::size_t gradients) {
     double work = 500;
-    const Array* steps = reference::find(inputs, trace_.kind == TraceKind::decoder ? "y_emb" : trace_.kind == TraceKind::recurrent ? "x" : "query");
+    const Array* steps = reference::find(inputs, trace_.kind == TraceKind::decoder     ? "y_emb"
+                                                 : trace_.kind == TraceKind::recurrent ? "x"
+                                                                                       : "query");
     const double n = steps ? static_cast<double>(steps->dim(0) * steps->dim(1)) : 1;
     for (const auto& [name, a] : inputs) work += static_cast<double>(a.data.size()) * (a.shape.size() == 2 ? n : 4);
-    if (const Array *H = reference::find(inputs, "H"), *v = reference::find(inputs, "v_a"); H && v)
+    if (const Array* H = reference::find(inputs, "H"), *v = reference::find(inputs, "v_a"); H && v)
       work += n * static_cast<double>(H->dim(1) * v->data.size()) * 20;
     entries_ = std::min<std::size_t>(24, static_cast<std::size_t>(1.5e8 / (2 * work * static_cast<double>(gradients))));
   }
@@ -959,10 +962,11 @@ class Search {
       return false;
     }
     if (detached && scale > 0 && close(a, differences(name, inputs, detached), scale)) {
-      gradient_finding(name, "STATE_DETACHED", Kind::graph,
-                       {"the gradient of " + name + " misses what flows through the decoder's states: they were detached",
-                        name + " 的梯度缺少流经解码器状态的部分:状态被 detach 了"},
-                       {"keep the states in the graph within a sequence", "同一序列内让状态留在计算图里"});
+      gradient_finding(
+          name, "STATE_DETACHED", Kind::graph,
+          {"the gradient of " + name + " misses what flows through the decoder's states: they were detached",
+           name + " 的梯度缺少流经解码器状态的部分:状态被 detach 了"},
+          {"keep the states in the graph within a sequence", "同一序列内让状态留在计算图里"});
       return false;
     }
     name_gradient(name, a, d, analytic, single_ ? 2e-3 : 1e-6);
@@ -1054,9 +1058,7 @@ Answer diagnose_file(const std::string& path, const std::string& claim, Lang lan
     return {json ? verdict.json() : verdict.text(lang), verdict.exit_status()};
   } catch (const std::bad_alloc&) {
     return {"diagnosis: " + path + " needs more memory than there is; dump a smaller batch\n", 3};
-  } catch (const std::exception& error) {
-    return {std::string(error.what()) + "\n", 3};
-  }
+  } catch (const std::exception& error) { return {std::string(error.what()) + "\n", 3}; }
 }
 
 }  // namespace gradus::diagnosis

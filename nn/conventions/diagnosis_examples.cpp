@@ -179,9 +179,14 @@ Arrays decoder_example(const Recipe& recipe, const Choices& choices, std::uint64
   apply_choices(m, all, a, stages);
   for (std::size_t l = 0; l < recipe.layers; ++l)
     cell_parameters(a, r, recipe, l ? "_l" + std::to_string(l) : "",
-                    l ? n.d_s : m.input_is_added ? n.d_emb : width(m.decoder.cell_input, n, d_v, recipe.layers), n.d_s);
-  if (recipe.attentional) a["W_c"] = r({n.d_htilde, m.vector_is_added ? n.d_s : width(m.decoder.attentional, n, d_v, recipe.layers)});
-  if (!recipe.maxout) a["W_o"] = r({n.vocab, m.readout_is_added ? n.d_s : width(m.decoder.readout, n, d_v, recipe.layers)});
+                    l                  ? n.d_s
+                    : m.input_is_added ? n.d_emb
+                                       : width(m.decoder.cell_input, n, d_v, recipe.layers),
+                    n.d_s);
+  if (recipe.attentional)
+    a["W_c"] = r({n.d_htilde, m.vector_is_added ? n.d_s : width(m.decoder.attentional, n, d_v, recipe.layers)});
+  if (!recipe.maxout)
+    a["W_o"] = r({n.vocab, m.readout_is_added ? n.d_s : width(m.decoder.readout, n, d_v, recipe.layers)});
   if (recipe.gates == 4) a["cell_0"] = r({B, n.d_s});
   a["s_0"] = r({B, n.d_s});
   if (recipe.starts) {

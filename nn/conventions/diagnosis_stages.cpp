@@ -189,7 +189,8 @@ class Stages {
 
   Array attentional() const {
     return stacked(T_, [&](std::size_t b, std::size_t t) {
-      return activate(is_.attentional_activation, linear(given_, "W_c", "b_c", parts(is_.attentional, b, t, model_.vector_is_added)));
+      return activate(is_.attentional_activation,
+                      linear(given_, "W_c", "b_c", parts(is_.attentional, b, t, model_.vector_is_added)));
     });
   }
 
@@ -438,8 +439,7 @@ Arrays stage_outputs(const Model& model, const Arrays& given, const std::vector<
   if (contains(stages, Stage::ends)) return {{"start", decoder_start(model, given)}};
   if (contains(stages, Stage::heads)) return heads(model, given);
   if (!find(given, "s") && contains(stages, Stage::cell)) {
-    if (stage_by_stage(model) || model.query_given)
-      misfit("this hypothesis needs the decoder's states");
+    if (stage_by_stage(model) || model.query_given) misfit("this hypothesis needs the decoder's states");
     return decoded(model, given);
   }
   return Stages(model, given).run(stages);
@@ -453,8 +453,7 @@ Arrays whole_forward(TraceKind kind, const Model& model, const Arrays& given) {
   }
   if (kind == TraceKind::recurrent) return recurrent(model, given);
   if (kind == TraceKind::multi_head) return heads(model, given);
-  if (stage_by_stage(model))
-    misfit("this hypothesis runs stage by stage only");
+  if (stage_by_stage(model)) misfit("this hypothesis runs stage by stage only");
   return decoded(model, given);
 }
 

@@ -67,18 +67,18 @@ struct Model {
   bool query_of_next_example = false;
   // What the values are weighed with: the weights, the raw scores, or weights that no mask touched.
   enum class Weighing { weights, scores, unmasked } weighing = Weighing::weights;
-  bool contexts_add_up = false;     // c_t = c_{t-1} + the weighted sum
-  bool cell_is_residual = false;    // s_t = s_{t-1} + RNN(...)
-  bool input_is_added = false;      // parts are added where they should be joined: the cell's input,
-  bool vector_is_added = false;     // the attentional vector's,
-  bool readout_is_added = false;    // the readout's
-  bool memory_not_carried = false;  // an LSTM's c starts again at every step, its h does not
+  bool contexts_add_up = false;      // c_t = c_{t-1} + the weighted sum
+  bool cell_is_residual = false;     // s_t = s_{t-1} + RNN(...)
+  bool input_is_added = false;       // parts are added where they should be joined: the cell's input,
+  bool vector_is_added = false;      // the attentional vector's,
+  bool readout_is_added = false;     // the readout's
+  bool memory_not_carried = false;   // an LSTM's c starts again at every step, its h does not
   bool first_state_ignored = false;  // the first step starts from zeros although s_0 is there
   reference::Array dropped;          // 1 where a weight was kept by dropout, divided by 1 - p; empty: no dropout
   double context_factor = 1;
   reference::Activation logits_activation = reference::Activation::identity;
-  bool logits_are_logarithms = false;               // log_softmax of the logits
-  reference::Vec estimated;                         // numbers that an option read off the trace, for its sentence
+  bool logits_are_logarithms = false;  // log_softmax of the logits
+  reference::Vec estimated;            // numbers that an option read off the trace, for its sentence
   std::vector<std::function<void(reference::Arrays&)>> edits;  // changes of parameters that amount to another formula
 };
 

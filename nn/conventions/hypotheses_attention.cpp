@@ -439,8 +439,9 @@ std::vector<Field> score_detail_fields() {
        .code = "SCORE_IGNORES_QUERY",
        .apply = [](Model& m,
                    const Arrays&) { return score(m).sees = Sees::keys_only, score(m).score != Score::location; },
-       .sentence = {"the score does not see the query (or squashes each term alone), so the weights are the same at every step",
-                    "得分看不到查询(或各项单独过 tanh),每一步的权重都一样"},
+       .sentence =
+           {"the score does not see the query (or squashes each term alone), so the weights are the same at every step",
+            "得分看不到查询(或各项单独过 tanh),每一步的权重都一样"},
        .used = "e_i = score(0, h_i)",
        .paper = "e_i = score(s, h_i)",
        .fix = {"add the query's term to the score", "把查询那一项加进得分"},
@@ -458,7 +459,8 @@ std::vector<Field> score_detail_fields() {
       {.id = "query_of_next_example",
        .code = "ATTN_QUERY_OTHER_EXAMPLE",
        .kind = Kind::axis,
-       .apply = [](Model& m, const Arrays& a) { return m.query_of_next_example = true, has(a, "H") && get(a, "H").dim(0) > 1; },
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.query_of_next_example = true, has(a, "H") && get(a, "H").dim(0) > 1; },
        .sentence = {"the query is another example's state", "查询是批内另一个样本的状态"},
        .used = "e_{b,i} = score(s_{b+1}, h_{b,i})",
        .paper = "e_{b,i} = score(s_b, h_{b,i})",
@@ -547,8 +549,12 @@ std::vector<Field> score_detail_fields() {
        .test = "CHECK(check_reference(decoder, inputs, bahdanau2014()).passed);"},
       {.id = "separate",
        .code = "ENERGY_TANH_SEPARATE",
-       .apply = [](Model& m, const Arrays& a) { return score(m).separate = true, score(m).score == Score::additive && has(a, "e"); },
-       .sentence = {"the two terms of the energy are squashed one by one: the query cancels in the softmax", "能量的两项各自过 tanh:查询在 softmax 中被消去"},
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return score(m).separate = true, score(m).score == Score::additive && has(a, "e");
+           },
+       .sentence = {"the two terms of the energy are squashed one by one: the query cancels in the softmax",
+                    "能量的两项各自过 tanh:查询在 softmax 中被消去"},
        .used = "e_i = v_a . (tanh(W_a q) + tanh(U_a h_i))",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"add first, then tanh", "先相加再做 tanh"},
@@ -717,7 +723,10 @@ std::vector<Field> score_detail_fields() {
       {.id = "first_example",
        .code = "ATTN_KEYS_OTHER_EXAMPLE",
        .kind = Kind::axis,
-       .apply = [](Model& m, const Arrays& a) { return attention(m).keys = MemoryRead::first_example, has(a, "H") && get(a, "H").dim(0) > 1; },
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return attention(m).keys = MemoryRead::first_example, has(a, "H") && get(a, "H").dim(0) > 1;
+           },
        .sentence = {"the keys are those of the first example of the batch", "键取自批内第一个样本"},
        .used = "h of another example",
        .paper = "h_{b,i} of the same example b",
@@ -726,7 +735,10 @@ std::vector<Field> score_detail_fields() {
       {.id = "previous_example",
        .code = "ATTN_KEYS_OTHER_EXAMPLE",
        .kind = Kind::axis,
-       .apply = [](Model& m, const Arrays& a) { return attention(m).keys = MemoryRead::previous_example, has(a, "H") && get(a, "H").dim(0) > 2; },
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return attention(m).keys = MemoryRead::previous_example, has(a, "H") && get(a, "H").dim(0) > 2;
+           },
        .sentence = {"the keys are those of another example of the batch", "键取自批内另一个样本"},
        .used = "h of another example",
        .paper = "h_{b,i} of the same example b",
@@ -988,10 +1000,13 @@ std::vector<Field> weight_fields() {
        .level = Level::benign,
        .kind = Kind::dropout,
        .apply = read_dropout,
-       .sentence = {"dropout is active on the weights: their sums are 1 on average only; dump a trace in evaluation mode", "权重上的 dropout 正在起作用:求和只在平均意义下为 1;请在评估模式下导出"},
+       .sentence =
+           {"dropout is active on the weights: their sums are 1 on average only; dump a trace in evaluation mode",
+            "权重上的 dropout 正在起作用:求和只在平均意义下为 1;请在评估模式下导出"},
        .used = "alpha = dropout(softmax(e))",
        .paper = softmax,
-       .fix = {"nothing to fix; call model.eval() before you look at weights", "无需修改;查看权重之前调用 model.eval()"},
+       .fix = {"nothing to fix; call model.eval() before you look at weights",
+               "无需修改;查看权重之前调用 model.eval()"},
        .test = sums,
        .rare = true,
        .fitted = true},
@@ -1158,7 +1173,10 @@ std::vector<Field> weight_fields() {
       {.id = "first_example",
        .code = "MASK_OTHER_EXAMPLE",
        .kind = Kind::mask,
-       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::first_example, padded(a) && !first_row_is_full(a); },
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return attention(m).mask_read = MaskRead::first_example, padded(a) && !first_row_is_full(a);
+           },
        .sentence = {"the mask belongs to the first example of the batch", "掩码是批内第一个样本的"},
        .used = "the mask of another example",
        .paper = paper,
@@ -1167,7 +1185,8 @@ std::vector<Field> weight_fields() {
       {.id = "previous_example",
        .code = "MASK_OTHER_EXAMPLE",
        .kind = Kind::mask,
-       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::previous_example, padded(a); },
+       .apply = [](Model& m,
+                   const Arrays& a) { return attention(m).mask_read = MaskRead::previous_example, padded(a); },
        .sentence = {"the mask belongs to another example of the batch", "掩码是批内另一个样本的"},
        .used = "the mask of another example",
        .paper = paper,
@@ -1268,7 +1287,10 @@ std::vector<Field> context_fields() {
       {.id = "first_example",
        .code = "CONTEXT_OTHER_EXAMPLE",
        .kind = Kind::axis,
-       .apply = [](Model& m, const Arrays& a) { return attention(m).values = MemoryRead::first_example, has(a, "H") && get(a, "H").dim(0) > 1; },
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return attention(m).values = MemoryRead::first_example, has(a, "H") && get(a, "H").dim(0) > 1;
+           },
        .sentence = {"the values are those of the first example of the batch", "值取自批内第一个样本"},
        .used = "h of another example",
        .paper = "h_{b,i} of the same example b",
@@ -1277,7 +1299,10 @@ std::vector<Field> context_fields() {
       {.id = "previous_example",
        .code = "CONTEXT_OTHER_EXAMPLE",
        .kind = Kind::axis,
-       .apply = [](Model& m, const Arrays& a) { return attention(m).values = MemoryRead::previous_example, has(a, "H") && get(a, "H").dim(0) > 2; },
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return attention(m).values = MemoryRead::previous_example, has(a, "H") && get(a, "H").dim(0) > 2;
+           },
        .sentence = {"the values are those of another example of the batch", "值取自批内另一个样本"},
        .used = "h of another example",
        .paper = "h_{b,i} of the same example b",
@@ -1392,7 +1417,8 @@ std::vector<Field> context_fields() {
       {.id = "of_scores",
        .code = "CONTEXT_OF_SCORES",
        .apply = [](Model& m, const Arrays& a) { return m.weighing = Model::Weighing::scores, has(a, "alpha"); },
-       .sentence = {"the context is weighed with the raw scores; the softmax is not used", "上下文用原始得分加权,没有用 softmax 之后的权重"},
+       .sentence = {"the context is weighed with the raw scores; the softmax is not used",
+                    "上下文用原始得分加权,没有用 softmax 之后的权重"},
        .used = "c_t = sum_i e_{t,i} h_i",
        .paper = paper,
        .fix = {"multiply by alpha, not by e", "乘 alpha 而不是 e"},
@@ -1400,8 +1426,13 @@ std::vector<Field> context_fields() {
       {.id = "unmasked",
        .code = "CONTEXT_UNMASKED_WEIGHTS",
        .kind = Kind::mask,
-       .apply = [](Model& m, const Arrays& a) { return m.weighing = Model::Weighing::unmasked, has(a, "alpha") && padded(a); },
-       .sentence = {"the context is weighed with weights that no mask touched, though alpha as returned is masked", "返回的 alpha 加了掩码,上下文用的权重却没有"},
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.weighing = Model::Weighing::unmasked,
+                    has(a, "alpha") && padded(a) && attention(m).mask_use != MaskUse::ignore;
+           },
+       .sentence = {"the context is weighed with weights that no mask touched, though alpha as returned is masked",
+                    "返回的 alpha 加了掩码,上下文用的权重却没有"},
        .used = "c_t = sum_i softmax(e)_i h_i over padding too",
        .paper = paper,
        .fix = {"use the masked weights", "使用加了掩码的权重"},

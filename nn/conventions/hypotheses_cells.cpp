@@ -25,14 +25,14 @@ template <class Change> void each_bag(Arrays& a, Change change) {
 }
 
 // Takes one gate's block out of the input product ('W') or the recurrent one ('U').
-template <char gate, char matrix>
-bool silence(Model& m, const Arrays&) {
+template <char gate, char matrix> bool silence(Model& m, const Arrays&) {
   const std::string order = gru(m) ? gru(m)->gate_order : lstm(m) ? lstm(m)->gate_order : "";
   const std::size_t place = order.find(gate), gates = order.size();
   if (place == std::string::npos) return false;
   m.edits.push_back([place, gates](Arrays& a) {
     for (auto& [name, array] : a) {
-      const bool cell = name[0] == matrix && (name.size() == 1 || name.rfind("_l", 1) == 1 || name.rfind("_reverse", 1) == 1);
+      const bool cell =
+          name[0] == matrix && (name.size() == 1 || name.rfind("_l", 1) == 1 || name.rfind("_reverse", 1) == 1);
       if (!cell) continue;
       const auto block = static_cast<std::ptrdiff_t>(array.data.size() / gates);
       const auto start = array.data.begin() + static_cast<std::ptrdiff_t>(place) * block;
@@ -564,7 +564,8 @@ std::vector<Field> gate_fields() {
        .code = "LSTM_GATES_READ_MEMORY",
        .kind = Kind::lstm,
        .apply = [](Model& m, const Arrays&) { return put(lstm(m), &LstmConvention::reads_memory, true); },
-       .sentence = {"the gates read the memory cell c where they should read the hidden state h", "各门读的是细胞状态 c,本该读隐藏状态 h"},
+       .sentence = {"the gates read the memory cell c where they should read the hidden state h",
+                    "各门读的是细胞状态 c,本该读隐藏状态 h"},
        .used = "i = sigmoid(W x + U c_{t-1})",
        .paper = "i = sigmoid(W x + U h_{t-1})",
        .fix = {"pass h into the recurrent product", "循环乘积里用 h"},

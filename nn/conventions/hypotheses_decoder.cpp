@@ -194,7 +194,8 @@ std::vector<Field> input_fields() {
       {.id = "context_zero",
        .code = "CELL_CONTEXT_ZERO",
        .apply = [](Model& m, const Arrays&) { return shift(m.decoder.cell_input, What::context, 1 << 20); },
-       .sentence = {"zeros stand in the cell's input where the context belongs", "循环单元输入里本该是上下文的位置全是零"},
+       .sentence = {"zeros stand in the cell's input where the context belongs",
+                    "循环单元输入里本该是上下文的位置全是零"},
        .used = "s_t = RNN([y_{t-1}; 0], s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1})",
        .fix = {"pass the context", "传入上下文"},
@@ -210,7 +211,8 @@ std::vector<Field> input_fields() {
       {.id = "added",
        .code = "CELL_INPUT_ADDED",
        .apply = [](Model& m, const Arrays&) { return m.input_is_added = true, m.decoder.cell_input.size() > 1; },
-       .sentence = {"the parts of the cell's input are added instead of joined", "循环单元输入的各部分是相加而不是拼接"},
+       .sentence = {"the parts of the cell's input are added instead of joined",
+                    "循环单元输入的各部分是相加而不是拼接"},
        .used = "x_t = y_{t-1} + c_t",
        .paper = "x_t = [y_{t-1}; c_t]",
        .fix = {"join them", "改为拼接"},
@@ -236,7 +238,8 @@ std::vector<Field> input_fields() {
        .code = "LSTM_MEMORY_NOT_CARRIED",
        .kind = Kind::lstm,
        .apply = [](Model& m, const Arrays&) { return m.memory_not_carried = true, lstm(m) != nullptr; },
-       .sentence = {"the memory cell starts again at every step; only h is passed on", "细胞状态每一步都重新开始,只传递了 h"},
+       .sentence = {"the memory cell starts again at every step; only h is passed on",
+                    "细胞状态每一步都重新开始,只传递了 h"},
        .used = "c_t = f c_0 + i g",
        .paper = "c_t = f c_{t-1} + i g",
        .fix = {"pass (h, c) on, not h alone", "传递 (h, c),而不只是 h"},
@@ -343,7 +346,10 @@ std::vector<Field> vector_fields() {
        .test = check},
       {.id = "added",
        .code = "ATTN_VECTOR_ADDED",
-       .apply = [](Model& m, const Arrays& a) { return m.decoder.attentional = {c_t, s_t}, m.vector_is_added = true, has(a, "W_c"); },
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.attentional = {c_t, s_t}, m.vector_is_added = true, has(a, "W_c");
+           },
        .sentence = {"context and state are added instead of joined", "上下文与状态是相加而不是拼接"},
        .used = "s~_t = tanh(W_c (c_t + s_t))",
        .paper = paper,
@@ -534,7 +540,11 @@ std::vector<Field> readout_fields() {
       {.id = "added",
        .code = "READOUT_ADDED",
        .level = Level::choice,
-       .apply = [](Model& m, const Arrays&) { return m.readout_is_added = true, m.decoder.readout.size() > 1 && m.decoder.readout_form == Readout::linear; },
+       .apply =
+           [](Model& m, const Arrays&) {
+             return m.readout_is_added = true,
+                    m.decoder.readout.size() > 1 && m.decoder.readout_form == Readout::linear;
+           },
        .sentence = {"the parts of the readout are added instead of joined", "输出的各部分是相加而不是拼接"},
        .used = "logits = W_o (s_t + c_t)",
        .paper = "logits = W_o [s_t; c_t]",
@@ -758,10 +768,11 @@ std::vector<Field> head_fields() {
        .fix = {"divide by the square root of one head's size", "除以单个头维度的平方根"},
        .test = test},
   };
-  const auto weights = [&](const char* id, const char* code, Kind kind, bool (*apply)(Model&, const Arrays&), Said sentence,
-                           const char* used, Said fix) {
+  const auto weights = [&](const char* id, const char* code, Kind kind, bool (*apply)(Model&, const Arrays&),
+                           Said sentence, const char* used, Said fix) {
     Option o;
-    o.id = id, o.code = code, o.kind = kind, o.apply = apply, o.sentence = sentence, o.used = used, o.fix = fix, o.test = test;
+    o.id = id, o.code = code, o.kind = kind, o.apply = apply, o.sentence = sentence, o.used = used, o.fix = fix,
+    o.test = test;
     o.paper = "q = W_Q x + b_Q, k = W_K y + b_K, v = W_V y + b_V, output = W_O [heads] + b_O";
     fields.back().options.push_back(o);
   };
@@ -800,17 +811,18 @@ std::vector<Field> head_fields() {
             m.edits.push_back([](Arrays& x) { x.erase("b_O"); });
             return has(a, "b_O");
           },
-          {"the bias of the output projection is there but never added", "输出投影的偏置存在却没有加上"}, "output = W_O [heads]",
-          {"add it", "加上偏置"});
-  weights("transposed", "CKPT_LAYOUT", Kind::checkpoint,
-          [](Model& m, const Arrays& a) {
-            m.edits.push_back([](Arrays& x) {
-              for (const char* name : {"W_Q", "W_K", "W_V"}) x[name] = transposed(x[name]);
-            });
-            return has(a, "W_Q") && get(a, "W_Q").dim(0) == get(a, "W_Q").dim(1);
-          },
-          {"the projections are transposed, as when they were stored the other way", "投影矩阵被转置,例如按另一种方式存放"},
-          "q = W_Q^T x", {"transpose them when you load them", "加载时转置"});
+          {"the bias of the output projection is there but never added", "输出投影的偏置存在却没有加上"},
+          "output = W_O [heads]", {"add it", "加上偏置"});
+  weights(
+      "transposed", "CKPT_LAYOUT", Kind::checkpoint,
+      [](Model& m, const Arrays& a) {
+        m.edits.push_back([](Arrays& x) {
+          for (const char* name : {"W_Q", "W_K", "W_V"}) x[name] = transposed(x[name]);
+        });
+        return has(a, "W_Q") && get(a, "W_Q").dim(0) == get(a, "W_Q").dim(1);
+      },
+      {"the projections are transposed, as when they were stored the other way", "投影矩阵被转置,例如按另一种方式存放"},
+      "q = W_Q^T x", {"transpose them when you load them", "加载时转置"});
   weights("output_transposed", "CKPT_LAYOUT", Kind::checkpoint,
           [](Model& m, const Arrays& a) {
             m.edits.push_back([](Arrays& x) { x["W_O"] = transposed(x["W_O"]); });

@@ -529,8 +529,10 @@ void read_recurrent(Trace& trace) {
   Arrays& g = trace.gradients;
   for (const char* name : {"W", "U"})
     if (!find(a, name))
-      refuse(std::string("a recurrent cell needs ") + (name[0] == 'W' ? "W_ih (gates * d, d_in)" : "W_hh (gates * d, d)") +
-             ", and it is missing; it may also be called " + (name[0] == 'W' ? "weight_ih, kernel or W" : "weight_hh, recurrent_kernel or U"));
+      refuse(std::string("a recurrent cell needs ") +
+             (name[0] == 'W' ? "W_ih (gates * d, d_in)" : "W_hh (gates * d, d)") +
+             ", and it is missing; it may also be called " +
+             (name[0] == 'W' ? "weight_ih, kernel or W" : "weight_hh, recurrent_kernel or U"));
   const bool onnx = trace.framework == "ONNX";
   if (onnx) {
     const Array W = get(a, "W"), U = get(a, "U");

@@ -64,8 +64,9 @@ std::string Verdict::text(Lang lang) const {
     out += zh ? "无法判断: " + who + ",文件里没有可以核对的结果\n"
               : "CANNOT TELL: " + who + ", the trace holds nothing that can be checked\n";
   } else if (errors == 0) {
-    const char* kept = claim_is_open ? (zh ? "就此输入所能判断,与所声称的 " : "as far as this input tells it keeps its claim, ")
-                                     : (zh ? "与所声称的 " : "it keeps its claim, ");
+    const char* kept = claim_is_open
+                           ? (zh ? "就此输入所能判断,与所声称的 " : "as far as this input tells it keeps its claim, ")
+                           : (zh ? "与所声称的 " : "it keeps its claim, ");
     const std::string against =
         claim.empty() ? (zh ? "没有发现错误" : "no mistake found") : kept + claim + (zh ? " 一致" : "");
     out += (zh ? "正常: " : "OK: ") + who + (zh ? "," : ", ") + against + "\n";

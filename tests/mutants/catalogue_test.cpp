@@ -275,8 +275,13 @@ const std::vector<Mutant>& decoders() {
   static const std::vector<Mutant> list = {
       // ---- published
       {"B01 the state after the step is the query", "ATTN_QUERY_POST_STEP", convention, false, false, false,
-       [](P& p) { p.moves_first = true, p.query = [](const N& n) { return n.s; }, p.x = [](const N& n) { return cat(n.y, n.c_prev); }; }},
-      {"B02 Luong asks with the state before the step", "ATTN_QUERY_PRE_STEP", convention, true, false, false, [](P& p) { p.query = [](const N& n) { return n.s_prev; }; }},
+       [](P& p) {
+         p.moves_first = true;
+         p.query = [](const N& n) { return n.s; };
+         p.x = [](const N& n) { return cat(n.y, n.c_prev); };
+       }},
+      {"B02 Luong asks with the state before the step", "ATTN_QUERY_PRE_STEP", convention, true, false, false,
+       [](P& p) { p.query = [](const N& n) { return n.s_prev; }; }},
       {"B04 weights from input and state alone", "ATTN_IGNORES_ENCODER", convention, false, false, false,
        [](P& p) {
          Random r{7};
@@ -291,20 +296,27 @@ const std::vector<Mutant>& decoders() {
          p.W = r(3 * p.d_s, p.d_emb + p.d_h, .7);
          p.x = [](const N& n) { return cat(n.y, n.c_prev); };
        }},
-      {"B09 the memory cell is the query", "ATTN_QUERY_CELL_STATE", convention, false, true, false, [](P& p) { p.query = [](const N& n) { return n.m_prev; }; }},
-      {"B11 W_a transposed", "LUONG_W_TRANSPOSED", convention, true, false, true, [](P& p) { p.score = [&p](const V& q, const V& h) { return dot(q, flip(p.W_a) * h); }; }},
+      {"B09 the memory cell is the query", "ATTN_QUERY_CELL_STATE", convention, false, true, false,
+       [](P& p) { p.query = [](const N& n) { return n.m_prev; }; }},
+      {"B11 W_a transposed", "LUONG_W_TRANSPOSED", convention, true, false, true,
+       [](P& p) { p.score = [&p](const V& q, const V& h) { return dot(q, flip(p.W_a) * h); }; }},
       {"B13 softmax inside, relu outside", "ENERGY_ACTIVATIONS_SWAPPED", convention, false, false, false,
        [](P& p) {
          p.score = [&p](const V& q, const V& h) { return dot(p.v_a, softmax(p.W_a * q + p.U_a * h)); };
-         p.weights = [&p](const M& e) { return all_rows(e, [&](const V& x, std::size_t i) { return each(masked(p, x, i), relu); }); };
+         p.weights = [&p](const M& e) {
+           return all_rows(e, [&](const V& x, std::size_t i) { return each(masked(p, x, i), relu); });
+         };
        }},
-      {"B14 no tanh in the attentional vector", "ATTN_VECTOR_NO_TANH", convention, true, false, false, [](P& p) { p.vector = [&p](const N& n) { return p.W_c * cat(n.c, n.s) + p.b_c; }; }},
+      {"B14 no tanh in the attentional vector", "ATTN_VECTOR_NO_TANH", convention, true, false, false,
+       [](P& p) { p.vector = [&p](const N& n) { return p.W_c * cat(n.c, n.s) + p.b_c; }; }},
       {"B16 the context is squashed", "CONTEXT_TANH", convention, false, false, false,
        [](P& p) { p.context = [f = p.context](const V& a, std::size_t i) { return each(f(a, i), tanh_of); }; }},
       {"B18 softmax over the batch", "SOFTMAX_AXIS_BATCH", Kind::axis, false, false, false,
        [](P& p) {
          p.real.assign(p.B, std::vector<bool>(p.T_enc, true));
-         p.weights = [](const M& e) { return flip(all_rows(flip(e), [](const V& x, std::size_t) { return softmax(x); })); };
+         p.weights = [](const M& e) {
+           return flip(all_rows(flip(e), [](const V& x, std::size_t) { return softmax(x); }));
+         };
        }},
       {"B19 softmax over one number", "SOFTMAX_AXIS_SINGLETON", Kind::axis, false, false, false,
        [](P& p) {
@@ -322,7 +334,10 @@ const std::vector<Mutant>& decoders() {
            return c;
          };
        }},
-      {"B27 no mask", "MASK_MISSING", Kind::mask, false, false, false, [](P& p) { p.weights = [](const M& e) { return all_rows(e, [](const V& x, std::size_t) { return softmax(x); }); }; }},
+      {"B27 no mask", "MASK_MISSING", Kind::mask, false, false, false,
+       [](P& p) {
+         p.weights = [](const M& e) { return all_rows(e, [](const V& x, std::size_t) { return softmax(x); }); };
+       }},
       {"B28 mask multiplied into the scores", "MASK_MULT_BEFORE_SOFTMAX", Kind::mask, false, false, false,
        [](P& p) {
          p.weights = [&p](const M& e) {
@@ -346,7 +361,9 @@ const std::vector<Mutant>& decoders() {
        [](P& p) {
          p.real[2].assign(p.T_enc, false);
          p.hidden = {"s", "c", "logits", "W", "U", "b", "W_o", "b_o", "y_emb"};
-         p.weights = [&p](const M& e) { return all_rows(e, [&](const V& x, std::size_t i) { return softmax(masked(p, x, i)); }); };
+         p.weights = [&p](const M& e) {
+           return all_rows(e, [&](const V& x, std::size_t i) { return softmax(masked(p, x, i)); });
+         };
        }},
       {"B37 a bias fills the padding", "PAD_NOT_ZERO", Kind::mask, false, false, false,
        [](P& p) {
@@ -400,11 +417,20 @@ const std::vector<Mutant>& decoders() {
            f(n);
          };
        }},
-      {"query frozen at s_0", "ATTN_QUERY_FROZEN", convention, false, false, false, [](P& p) { p.query = [&p](const N& n) { return p.s_0[n.b]; }; }},
-      {"no tanh in the energy", "ENERGY_NO_TANH", convention, false, false, false, [](P& p) { p.score = [&p](const V& q, const V& h) { return dot(p.v_a, p.W_a * q + p.U_a * h); }; }},
-      {"relu in the energy", "ENERGY_RELU", convention, false, false, false, [](P& p) { p.score = [&p](const V& q, const V& h) { return dot(p.v_a, each(p.W_a * q + p.U_a * h, relu)); }; }},
-      {"sigmoid in the energy", "ENERGY_SIGMOID", convention, false, false, false, [](P& p) { p.score = [&p](const V& q, const V& h) { return dot(p.v_a, each(p.W_a * q + p.U_a * h, sigmoid)); }; }},
-      {"v_a forgotten", "ENERGY_V_DROPPED", convention, false, false, false, [](P& p) { p.score = [&p](const V& q, const V& h) { return dot(V(p.d_attn, 1), each(p.W_a * q + p.U_a * h, tanh_of)); }; }},
+      {"query frozen at s_0", "ATTN_QUERY_FROZEN", convention, false, false, false,
+       [](P& p) { p.query = [&p](const N& n) { return p.s_0[n.b]; }; }},
+      {"no tanh in the energy", "ENERGY_NO_TANH", convention, false, false, false,
+       [](P& p) { p.score = [&p](const V& q, const V& h) { return dot(p.v_a, p.W_a * q + p.U_a * h); }; }},
+      {"relu in the energy", "ENERGY_RELU", convention, false, false, false,
+       [](P& p) { p.score = [&p](const V& q, const V& h) { return dot(p.v_a, each(p.W_a * q + p.U_a * h, relu)); }; }},
+      {"sigmoid in the energy", "ENERGY_SIGMOID", convention, false, false, false,
+       [](P& p) {
+         p.score = [&p](const V& q, const V& h) { return dot(p.v_a, each(p.W_a * q + p.U_a * h, sigmoid)); };
+       }},
+      {"v_a forgotten", "ENERGY_V_DROPPED", convention, false, false, false,
+       [](P& p) {
+         p.score = [&p](const V& q, const V& h) { return dot(V(p.d_attn, 1), each(p.W_a * q + p.U_a * h, tanh_of)); };
+       }},
       {"a product in the energy", "ENERGY_PRODUCT", convention, false, false, false,
        [](P& p) {
          p.score = [&p](const V& q, const V& h) {
@@ -414,14 +440,30 @@ const std::vector<Mutant>& decoders() {
            return dot(p.v_a, each(x, tanh_of));
          };
        }},
-      {"tanh around the score", "ENERGY_TANH_OUTSIDE", convention, false, false, false, [](P& p) { p.score = [f = p.score](const V& q, const V& h) { return std::tanh(f(q, h)); }; }},
-      {"the score forgets the query", "SCORE_IGNORES_QUERY", convention, false, false, false, [](P& p) { p.score = [&p](const V&, const V& h) { return dot(p.v_a, each(p.U_a * h, tanh_of)); }; }},
-      {"the score forgets the keys", "SCORE_IGNORES_KEYS", convention, false, false, false, [](P& p) { p.score = [&p](const V& q, const V&) { return dot(p.v_a, each(p.W_a * q, tanh_of)); }; }},
-      {"scores over sqrt(d)", "SCALE_OVER_SQRT_D", convention, false, false, false, [](P& p) { p.score = [&p, f = p.score](const V& q, const V& h) { return f(q, h) / std::sqrt(static_cast<double>(p.d_s)); }; }},
-      {"a temperature", "SCALE_OTHER", convention, false, false, false, [](P& p) { p.score = [f = p.score](const V& q, const V& h) { return f(q, h) / 3.3; }; }},
-      {"scores negated", "SCORE_NEGATED", convention, false, false, false, [](P& p) { p.score = [f = p.score](const V& q, const V& h) { return -f(q, h); }; }},
-      {"W_a transposed in the additive score", "ATTN_W_A_TRANSPOSED", convention, false, false, true, [](P& p) { p.score = [&p](const V& q, const V& h) { return dot(p.v_a, each(flip(p.W_a) * q + p.U_a * h, tanh_of)); }; }},
-      {"W_a and U_a exchanged", "ATTN_WEIGHTS_EXCHANGED", convention, false, false, true, [](P& p) { p.score = [&p](const V& q, const V& h) { return dot(p.v_a, each(p.U_a * q + p.W_a * h, tanh_of)); }; }},
+      {"tanh around the score", "ENERGY_TANH_OUTSIDE", convention, false, false, false,
+       [](P& p) { p.score = [f = p.score](const V& q, const V& h) { return std::tanh(f(q, h)); }; }},
+      {"the score forgets the query", "SCORE_IGNORES_QUERY", convention, false, false, false,
+       [](P& p) { p.score = [&p](const V&, const V& h) { return dot(p.v_a, each(p.U_a * h, tanh_of)); }; }},
+      {"the score forgets the keys", "SCORE_IGNORES_KEYS", convention, false, false, false,
+       [](P& p) { p.score = [&p](const V& q, const V&) { return dot(p.v_a, each(p.W_a * q, tanh_of)); }; }},
+      {"scores over sqrt(d)", "SCALE_OVER_SQRT_D", convention, false, false, false,
+       [](P& p) {
+         p.score = [&p, f = p.score](const V& q, const V& h) {
+           return f(q, h) / std::sqrt(static_cast<double>(p.d_s));
+         };
+       }},
+      {"a temperature", "SCALE_OTHER", convention, false, false, false,
+       [](P& p) { p.score = [f = p.score](const V& q, const V& h) { return f(q, h) / 3.3; }; }},
+      {"scores negated", "SCORE_NEGATED", convention, false, false, false,
+       [](P& p) { p.score = [f = p.score](const V& q, const V& h) { return -f(q, h); }; }},
+      {"W_a transposed in the additive score", "ATTN_W_A_TRANSPOSED", convention, false, false, true,
+       [](P& p) {
+         p.score = [&p](const V& q, const V& h) { return dot(p.v_a, each(flip(p.W_a) * q + p.U_a * h, tanh_of)); };
+       }},
+      {"W_a and U_a exchanged", "ATTN_WEIGHTS_EXCHANGED", convention, false, false, true,
+       [](P& p) {
+         p.score = [&p](const V& q, const V& h) { return dot(p.v_a, each(p.U_a * q + p.W_a * h, tanh_of)); };
+       }},
       {"keys backwards", "ATTN_KEYS_REVERSED", convention, false, false, false,
        [](P& p) {
          p.score = [&p, f = p.score](const V& q, const V& h) {
@@ -432,13 +474,26 @@ const std::vector<Mutant>& decoders() {
          };
        }},
       {"softmax twice", "ATTN_SOFTMAX_TWICE", convention, false, false, false,
-       [](P& p) { p.weights = [&p](const M& e) { return all_rows(e, [&](const V& x, std::size_t i) { return softmax(softmax(masked(p, x, i))); }); }; }},
+       [](P& p) {
+         p.weights = [&p](const M& e) {
+           return all_rows(e, [&](const V& x, std::size_t i) { return softmax(softmax(masked(p, x, i))); });
+         };
+       }},
       {"scores over their sum", "WEIGHTS_OVER_SUM", convention, false, false, false,
        [](P& p) {
          p.real.assign(p.B, std::vector<bool>(p.T_enc, true));
-         p.weights = [](const M& e) { return all_rows(e, [](const V& x, std::size_t) { return (1 / std::accumulate(x.begin(), x.end(), 0.0)) * x; }); };
+         p.weights = [](const M& e) {
+           return all_rows(e, [](const V& x, std::size_t) {
+             return (1 / std::accumulate(x.begin(), x.end(), 0.0)) * x;
+           });
+         };
        }},
-      {"sigmoid weights", "WEIGHTS_SIGMOID", convention, false, false, false, [](P& p) { p.weights = [&p](const M& e) { return all_rows(e, [&](const V& x, std::size_t i) { return each(masked(p, x, i), sigmoid); }); }; }},
+      {"sigmoid weights", "WEIGHTS_SIGMOID", convention, false, false, false,
+       [](P& p) {
+         p.weights = [&p](const M& e) {
+           return all_rows(e, [&](const V& x, std::size_t i) { return each(masked(p, x, i), sigmoid); });
+         };
+       }},
       {"no softmax", "SOFTMAX_MISSING", convention, false, false, false,
        [](P& p) {
          p.real.assign(p.B, std::vector<bool>(p.T_enc, true));
@@ -476,7 +531,11 @@ const std::vector<Mutant>& decoders() {
          };
        }},
       {"the next sentence's mask", "MASK_OTHER_EXAMPLE", Kind::mask, false, false, false,
-       [](P& p) { p.weights = [&p](const M& e) { return all_rows(e, [&](const V& x, std::size_t i) { return softmax(masked(p, x, (i + 1) % p.B)); }); }; }},
+       [](P& p) {
+         p.weights = [&p](const M& e) {
+           return all_rows(e, [&](const V& x, std::size_t i) { return softmax(masked(p, x, (i + 1) % p.B)); });
+         };
+       }},
       {"B32 mask along the queries", "MASK_WRONG_AXIS", Kind::mask, false, false, false,
        [](P& p) {
          auto step = std::make_shared<std::size_t>(0);
@@ -502,8 +561,14 @@ const std::vector<Mutant>& decoders() {
            return c;
          };
        }},
-      {"context averaged again", "CONTEXT_OVER_LENGTH", convention, false, false, false, [](P& p) { p.context = [&p, f = p.context](const V& a, std::size_t i) { return (1.0 / static_cast<double>(p.T_enc)) * f(a, i); }; }},
-      {"context halved", "CONTEXT_SCALED", convention, false, false, false, [](P& p) { p.context = [f = p.context](const V& a, std::size_t i) { return .5 * f(a, i); }; }},
+      {"context averaged again", "CONTEXT_OVER_LENGTH", convention, false, false, false,
+       [](P& p) {
+         p.context = [&p, f = p.context](const V& a, std::size_t i) {
+           return (1.0 / static_cast<double>(p.T_enc)) * f(a, i);
+         };
+       }},
+      {"context halved", "CONTEXT_SCALED", convention, false, false, false,
+       [](P& p) { p.context = [f = p.context](const V& a, std::size_t i) { return .5 * f(a, i); }; }},
       {"context without weights", "CONTEXT_MEAN", convention, false, false, false,
        [](P& p) {
          p.context = [&p](const V&, std::size_t i) {
@@ -539,7 +604,8 @@ const std::vector<Mutant>& decoders() {
            return c;
          };
        }},
-      {"the cell reads the context late", "CELL_CONTEXT_LATE", convention, false, false, false, [](P& p) { p.x = [](const N& n) { return cat(n.y, n.c_prev); }; }},
+      {"the cell reads the context late", "CELL_CONTEXT_LATE", convention, false, false, false,
+       [](P& p) { p.x = [](const N& n) { return cat(n.y, n.c_prev); }; }},
       {"the context goes to the output only", "CONTEXT_NOT_IN_CELL", convention, false, false, false,
        [](P& p) {
          Random r{3};
@@ -548,7 +614,8 @@ const std::vector<Mutant>& decoders() {
        }},
       {"the word that is to be predicted is read", "INPUT_OF_NEXT_STEP", Kind::data, false, false, false,
        [](P& p) { p.x = [&p](const N& n) { return cat(n.t + 1 < p.T ? p.y[n.b][n.t + 1] : V(p.d_emb), n.c); }; }},
-      {"an old word is read", "INPUT_OF_LAST_STEP", Kind::data, false, false, false, [](P& p) { p.x = [&p](const N& n) { return cat(n.t ? p.y[n.b][n.t - 1] : V(p.d_emb), n.c); }; }},
+      {"an old word is read", "INPUT_OF_LAST_STEP", Kind::data, false, false, false,
+       [](P& p) { p.x = [&p](const N& n) { return cat(n.t ? p.y[n.b][n.t - 1] : V(p.d_emb), n.c); }; }},
       {"every step starts again", "STATE_NOT_CARRIED", Kind::data, false, false, false,
        [](P& p) {
          p.cell = [&p](N& n) { n.s = p.gru_step(p.W * p.x(n) + p.b, p.s_0[n.b]); };
@@ -569,10 +636,12 @@ const std::vector<Mutant>& decoders() {
          p.cell = [&p](N& n) {
            const V a = p.W * p.x(n) + p.b, u = p.U * n.s_prev;
            V r(p.d_s), z(p.d_s), rs(p.d_s);
-           for (std::size_t k = 0; k < p.d_s; ++k) r[k] = sigmoid(a[k] + u[k]), z[k] = sigmoid(a[p.d_s + k] + u[p.d_s + k]), rs[k] = r[k] * n.s_prev[k];
+           for (std::size_t k = 0; k < p.d_s; ++k) r[k] = sigmoid(a[k] + u[k]),
+               z[k] = sigmoid(a[p.d_s + k] + u[p.d_s + k]), rs[k] = r[k] * n.s_prev[k];
            const V un = p.U * rs;
            n.s = V(p.d_s);
-           for (std::size_t k = 0; k < p.d_s; ++k) n.s[k] = (1 - z[k]) * n.s_prev[k] + z[k] * (a[2 * p.d_s + k] + un[2 * p.d_s + k]);
+           for (std::size_t k = 0; k < p.d_s; ++k) n.s[k] = (1 - z[k]) * n.s_prev[k] + z[k] * (a[2
+               * p.d_s + k] + un[2 * p.d_s + k]);
          };
        }},
       {"the cell forgets its state", "CELL_IGNORES_STATE", Kind::gru, false, false, false,
@@ -604,16 +673,24 @@ const std::vector<Mutant>& decoders() {
            const V a = p.W * p.x(n) + p.b, u = p.U * n.s_prev;
            p.lstm_step(n, a, u);
            n.s = V(p.d_s);
-           for (std::size_t k = 0; k < p.d_s; ++k) n.s[k] = sigmoid(a[3 * p.d_s + k] + u[3 * p.d_s + k]) * std::tanh(n.m_prev[k]);
+           for (std::size_t k = 0; k < p.d_s; ++k) n.s[k] = sigmoid(a[3 * p.d_s + k] + u[3 * p.d_s + k])
+               * std::tanh(n.m_prev[k]);
          };
        }},
-      {"attentional vector of the old state", "ATTN_VECTOR_OLD_STATE", convention, true, false, false, [](P& p) { p.vector = [&p](const N& n) { return each(p.W_c * cat(n.c, n.s_prev) + p.b_c, tanh_of); }; }},
-      {"attentional vector of the old context", "ATTN_VECTOR_OLD_CONTEXT", convention, true, false, false, [](P& p) { p.vector = [&p](const N& n) { return each(p.W_c * cat(n.c_prev, n.s) + p.b_c, tanh_of); }; }},
-      {"the bias of the attentional vector is forgotten", "ATTN_VECTOR_BIAS_IGNORED", convention, true, false, false, [](P& p) { p.vector = [&p](const N& n) { return each(p.W_c * cat(n.c, n.s), tanh_of); }; }},
-      {"the readout is a step late", "READOUT_CONTEXT_LATE", convention, false, false, false, [](P& p) { p.features = [](const N& n) { return cat(n.s, n.c_prev); }; }},
-      {"the readout of the last attentional vector", "READOUT_HTILDE_LATE", convention, true, false, false, [](P& p) { p.features = [](const N& n) { return n.h_prev; }; }},
-      {"logits through softmax", "LOGITS_SOFTMAXED", convention, false, false, false, [](P& p) { p.logits = [f = p.logits](const N& n) { return softmax(f(n)); }; }},
-      {"logits without bias", "READOUT_BIAS_IGNORED", convention, false, false, false, [](P& p) { p.logits = [&p](const N& n) { return p.W_o * p.features(n); }; }},
+      {"attentional vector of the old state", "ATTN_VECTOR_OLD_STATE", convention, true, false, false,
+       [](P& p) { p.vector = [&p](const N& n) { return each(p.W_c * cat(n.c, n.s_prev) + p.b_c, tanh_of); }; }},
+      {"attentional vector of the old context", "ATTN_VECTOR_OLD_CONTEXT", convention, true, false, false,
+       [](P& p) { p.vector = [&p](const N& n) { return each(p.W_c * cat(n.c_prev, n.s) + p.b_c, tanh_of); }; }},
+      {"the bias of the attentional vector is forgotten", "ATTN_VECTOR_BIAS_IGNORED", convention, true, false, false,
+       [](P& p) { p.vector = [&p](const N& n) { return each(p.W_c * cat(n.c, n.s), tanh_of); }; }},
+      {"the readout is a step late", "READOUT_CONTEXT_LATE", convention, false, false, false,
+       [](P& p) { p.features = [](const N& n) { return cat(n.s, n.c_prev); }; }},
+      {"the readout of the last attentional vector", "READOUT_HTILDE_LATE", convention, true, false, false,
+       [](P& p) { p.features = [](const N& n) { return n.h_prev; }; }},
+      {"logits through softmax", "LOGITS_SOFTMAXED", convention, false, false, false,
+       [](P& p) { p.logits = [f = p.logits](const N& n) { return softmax(f(n)); }; }},
+      {"logits without bias", "READOUT_BIAS_IGNORED", convention, false, false, false,
+       [](P& p) { p.logits = [&p](const N& n) { return p.W_o * p.features(n); }; }},
   };
   return list;
 }

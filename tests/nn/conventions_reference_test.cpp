@@ -1189,7 +1189,8 @@ TEST_CASE("references: further ways to get a gate, an energy, a weight or an exa
   LstmConvention by_memory;
   by_memory.reads_memory = true;
   const double i = sigmoid(.6), c = i * .6 + i * std::tanh(.6);
-  check_printed("gates read c", lstm_step(by_memory, cell_weights(one_unit), Vec{1}, {{0}, {.6}}).h, {i * std::tanh(c)}, 12);
+  check_printed("gates read c", lstm_step(by_memory, cell_weights(one_unit), Vec{1}, {{0}, {.6}}).h, {i * std::tanh(c)},
+                12);
 
   RunConvention restarts;
   restarts.restarts = true;
@@ -1201,8 +1202,10 @@ TEST_CASE("references: further ways to get a gate, an energy, a weight or an exa
   AttentionConvention product, separate;
   product.score.product = true;
   separate.score.separate = true;
-  const Vec q = matvec(get(additive_parameters(), "W_a"), s_prev_att), k = matvec(get(additive_parameters(), "U_a"), Vec{1, 0});
-  check_printed("product", {attend_att(product).scores.data[0]}, {std::tanh(q[0] * k[0]) - .8 * std::tanh(q[1] * k[1])}, 12);
+  const Vec q = matvec(get(additive_parameters(), "W_a"), s_prev_att),
+            k = matvec(get(additive_parameters(), "U_a"), Vec{1, 0});
+  check_printed("product", {attend_att(product).scores.data[0]}, {std::tanh(q[0] * k[0]) - .8 * std::tanh(q[1] * k[1])},
+                12);
   check_printed("separate", {attend_att(separate).scores.data[0]},
                 {std::tanh(q[0]) + std::tanh(k[0]) - .8 * (std::tanh(q[1]) + std::tanh(k[1]))}, 12);
 
@@ -1223,7 +1226,10 @@ TEST_CASE("references: further ways to get a gate, an energy, a weight or an exa
   for (const auto& [read, values] : rows) {
     AttentionConvention other;
     other.values = read;
-    check_printed("values", contexts(other, attention_weights(other, zero, nullptr), attention_values(other, {}, H), nullptr).data, values, 12);
+    check_printed(
+        "values",
+        contexts(other, attention_weights(other, zero, nullptr), attention_values(other, {}, H), nullptr).data, values,
+        12);
   }
   const std::pair<MaskRead, Vec> masks[] = {{MaskRead::next_example, {2, 1, 3}},
                                             {MaskRead::previous_example, {1, 3, 2}},

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <ctime>
 #include <cstdlib>
+#include <ctime>
 #include <set>
 #include <string>
 
@@ -75,7 +75,9 @@ bool listed(const Verdict& v, const std::string& choice) {
 
 TEST_CASE("diagnosis: every hypothesis is named on a trace that it made, and no class of look-alikes exceeds three") {
   std::set<std::string> codes;
+  std::size_t number = 0;
   for (const Row& row : recipes()) {
+    if (number++ % 2 == 1 && runs(0, 1) == 0) continue;  // every other recipe; all of them in a long run
     CAPTURE(row.name);
     const Confusion seen = confusion_matrix(row.recipe, row.choices);
     INFO(seen.picture());
@@ -169,7 +171,8 @@ TEST_CASE("diagnosis: random correct models raise no alarm and are named as what
     CAPTURE(claim);
     CHECK_MESSAGE(v.code() == "", v.text());
     CHECK(v.checked);
-    for (const auto& [field, id] : c) {
+    for (const auto& choice : c) {
+      const std::string field = choice.first, id = choice.second;
       const bool open = v.leaves_open(field), right = listed(v, field + "=" + id);
       CHECK_MESSAGE((right || open), field, "=", id, "\n", v.text());
       named += right;

@@ -36,7 +36,9 @@ std::string file(const std::string& path) {
 TEST_CASE("diagnosis: traces of PyTorch, Keras and ONNX are named as expected, each in under a second") {
   const Json expected = parse_json(file(traces + "expected.json"));
   REQUIRE(expected.as_object().size() >= 29);
-  for (const auto& [name, says] : expected.as_object()) {
+  for (const auto& entry : expected.as_object()) {
+    const std::string name = entry.first;
+    const Json& says = entry.second;
     CAPTURE(name);
     const std::clock_t start = std::clock();
     const Verdict verdict = diagnose(read_trace(traces + name));

@@ -29,7 +29,17 @@ enum class Normaliser {
 
 // Whose mask is read (true = may be attended). Mistakes: the query's own mask, the mask inverted, off by one at the end
 // of the row, the next, previous or first example's, or a causal mask (position <= step).
-enum class MaskRead { keys, queries, inverted, one_short, one_long, next_example, causal, previous_example, first_example };
+enum class MaskRead {
+  keys,
+  queries,
+  inverted,
+  one_short,
+  one_long,
+  next_example,
+  causal,
+  previous_example,
+  first_example
+};
 // fill is right with mask_fill = -inf, and multiply_after_renormalise equals it. Mistakes: ignore (no mask),
 // multiply_before (scores times mask), multiply_after (no renormalising), add (scores plus mask).
 enum class MaskUse { fill, ignore, multiply_before, multiply_after, multiply_after_renormalise, add };
