@@ -16,8 +16,8 @@ int diagnose_command(const Course& course, const std::vector<std::string>& argum
           "判断一个导出的模型遵循哪种约定、哪里与它所声称的论文不符、怎样改正。"
           "退出码：0 没有错误，1 有错误，2 无法检查，3 文件不能用。",
       .options = OptionSet::display,
-      .words = {{"FILE", "a .safetensors file, or a directory of .npy files",
-                 ".safetensors 文件，或装有 .npy 文件的目录", true, false}},
+      .words = {{"FILE", "a .safetensors file, or a directory of .npy files; without it: how to make one",
+                 ".safetensors 文件，或装有 .npy 文件的目录；省略则说明如何导出", false, false}},
       .extras = {{"--claims", "PAPER", "what the model says it is, such as bahdanau2014",
                   "模型声称遵循的论文，如 bahdanau2014"},
                  {"--json", "", "the verdict as JSON", "以 JSON 输出结论"}},
@@ -26,6 +26,10 @@ int diagnose_command(const Course& course, const std::vector<std::string>& argum
   const ParsedCommand parsed = parse_command(spec, arguments);
   if (parsed.exit_code) return leave(parsed);
   const auto lang = parsed.options.lang == Lang::zh ? diagnosis::Lang::zh : diagnosis::Lang::en;
+  if (parsed.words.empty()) {
+    say(diagnosis::diagnosis_help(lang));
+    return 2;
+  }
   const auto claim = parsed.extras.find("--claims");
   const diagnosis::Answer answer = diagnosis::diagnose_file(
       parsed.words[0], claim == parsed.extras.end() ? "" : claim->second, lang, parsed.extras.contains("--json"));
