@@ -8,6 +8,7 @@ root=$1
 tour=${2:-}
 lesson_09=${3:-}
 runner=${4:-}
+case $runner in "" | /*) ;; *) runner=$PWD/$runner ;; esac  # the commands below run elsewhere
 unset GRADUS_LANG LC_ALL LC_MESSAGES LANG NO_COLOR
 LC_ALL=C
 export LC_ALL
