@@ -151,7 +151,7 @@ TEST_CASE("diagnosis: random correct models raise no alarm and are named as what
         c.emplace_back("readout_time", dice.of({"usual", "s_prev"}));
         claim = c[c.size() - 4].second == "additive" && dice(2) ? "bahdanau2014" : "";
       }
-      c.emplace_back("input_order", c[c.size() - 2].second == "none" || !r.attentional || dice(2) ? "usual" : "usual");
+      c.emplace_back("input_order", "usual");
     } else if (r.kind == TraceKind::recurrent) {
       r.directions = 1 + dice(2);
       r.layers = 1 + dice(2);

@@ -1,14 +1,17 @@
 #!/bin/sh
 # What is written must be so: quoted code stands in the sources, quoted output is what the programs print, links lead
 # somewhere inside the checkout, and the two languages of a page have the same anchors, formulas, code and numbers.
-# Usage: notes.sh ROOT [TOUR LESSON_09 RUNNER]   TAP; after the tree itself, planted violations show that each rule can fail.
+# Usage: notes.sh ROOT [TOUR LESSONS RUNNER]   LESSONS is the build's directory of lesson programs.
+# TAP; after the tree itself, planted violations show that each rule can fail.
 set -eu
 . "$(dirname "$0")/tap.sh"
 root=$1
 tour=${2:-}
-lesson_09=${3:-}
+programs=${3:-}
 runner=${4:-}
-case $runner in "" | /*) ;; *) runner=$PWD/$runner ;; esac  # the commands below run elsewhere
+# The commands below run elsewhere.
+case $runner in "" | /*) ;; *) runner=$PWD/$runner ;; esac
+case $programs in "" | /*) ;; *) programs=$PWD/$programs ;; esac
 unset GRADUS_LANG LC_ALL LC_MESSAGES LANG NO_COLOR
 LC_ALL=C
 export LC_ALL
@@ -122,7 +125,7 @@ crowded() { # ROOT PAGE
 # Code blocks, except output, which speaks the language of the page.
 code_of() {
   awk '
-    /^<!-- (output|numbers): / { region = 1 }
+    /^<!-- (output|numbers|run):/ { region = 1 }
     /^<!-- end -->/ { region = 0 }
     /^ *```/ { fenced = !fenced; if (!region) print; next }
     fenced && !region' "$1"
@@ -143,7 +146,7 @@ formulas_of() {
 # Numbers of the text, of tables and of output.
 numbers_of() {
   awk '
-    /^<!-- (output|numbers): / { region = 1 }
+    /^<!-- (output|numbers|run):/ { region = 1 }
     /^<!-- end -->/ { region = 0 }
     /^ *```/ { fenced = !fenced; next }
     fenced && !region { next }
@@ -153,7 +156,7 @@ numbers_of() {
       while (match($0, /[0-9]+([.,][0-9]+)*/)) { print substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) }
     }' "$1" | sort -u
 }
-quote_marks_of() { grep -E '^ *<!-- (quote|output|numbers): ' "$1" || true; }
+quote_marks_of() { grep -E '^ *<!-- (quote|output|numbers|run):' "$1" || true; }
 same() { # WHAT ROOT PAGE: prints how the two languages differ in it
   chinese=${3%.md}.zh.md
   if [ ! -f "$2/$chinese" ]; then echo "$chinese is not there"; return; fi
@@ -167,10 +170,11 @@ linked() { # ROOT PAGE: each language leads to the other
   grep -qF "]($base.md)" "$1/${2%.md}.zh.md" || echo "${2%.md}.zh.md does not lead to $base.md"
 }
 
-# ---- output: <!-- output: NAME -->, then a code block that the program printed
+# ---- output: <!-- output: NAME --> or, on a lesson's page, <!-- run: OPTIONS -->, then a code block that the program
+# printed. A lesson is run once for each OPTIONS, so a page keeps to few of them, and they take seconds.
 
-printed() { # PAGE NAME OUTPUT_FILE
-  awk -v page="$1" -v mark="<!-- output: $2 -->" -v output="$3" '
+printed() { # PAGE MARK OUTPUT_FILE
+  awk -v page="$1" -v mark="<!-- $2 -->" -v output="$3" '
     BEGIN { text = "\n"; while ((getline line < output) > 0) text = text line "\n" }
     $0 == mark {
       ++found
@@ -209,20 +213,27 @@ for lesson in $(cd "$root" && echo lessons/[0-9]*); do
   check "notes: $lesson: says how many minutes it takes" minutes "$lesson"
 done
 
-# The lesson's checks build decoders of their own, so one step of training is enough to see their verdict.
 if [ -n "$tour" ]; then
   "$tour" >"$work/tour" 2>&1 || echo "exit code $?" >>"$work/tour"
   for page in README.md README.zh.md; do
-    check "notes: $page: the tour prints what is shown" quiet printed "$root/$page" tour "$work/tour"
+    check "notes: $page: the tour prints what is shown" quiet printed "$root/$page" "output: tour" "$work/tour"
   done
 fi
-if [ -n "$lesson_09" ]; then
-  for lang in en zh; do
-    "$lesson_09" --steps 1 --plain --lang $lang --out "$work/out" >"$work/run.$lang" 2>&1 || echo "exit code $?" >>"$work/run.$lang"
-    page=README$([ $lang = en ] || echo .zh).md
-    check "notes: $page: lesson 09 gives this verdict" quiet printed "$root/$page" verdict "$work/run.$lang"
-    page=lessons/09_bahdanau/$page
-    check "notes: $page: lesson 09 gives this verdict" quiet printed "$root/$page" verdict "$work/run.$lang"
+if [ -n "$programs" ]; then
+  for page in $(cd "$root" && echo lessons/[0-9]*/README.md lessons/[0-9]*/README.zh.md); do
+    lesson=$(basename "$(dirname "$page")")
+    case $page in *.zh.md) lang=zh ;; *) lang=en ;; esac
+    sed -n 's/^<!-- run: *\(.*\) *-->$/\1/p' "$root/$page" | sort -u >"$work/runs"
+    while read -r options; do
+      # shellcheck disable=SC2086  # options, split at the blanks
+      "$programs/$lesson/$lesson" --plain --lang $lang --out "$work/out" $options >"$work/run" 2>&1 </dev/null || echo "exit code $?" >>"$work/run"
+      check "notes: $page: shows what the lesson prints with '$options'" quiet printed "$root/$page" "run:${options:+ $options}" "$work/run"
+      case $lesson,$options in
+        "09_bahdanau,--steps 1")
+          top=README$([ $lang = en ] || echo .zh).md
+          check "notes: $top: lesson 09 gives this verdict" quiet printed "$root/$top" "output: verdict" "$work/run" ;;
+      esac
+    done <"$work/runs"
   done
 fi
 
@@ -231,7 +242,7 @@ if [ -n "$runner" ]; then
     page=README$([ $lang = en ] || echo .zh).md
     trace=$(sed -n 's|^\./gradus diagnose \(tests/.*\)|\1|p' "$root/$page")
     (cd "$root" && "$runner" --root . --build "$work" diagnose --plain --lang $lang "$trace") >"$work/diagnose" 2>&1 || true
-    check "notes: $page: diagnose gives the verdict at the top" quiet printed "$root/$page" diagnose "$work/diagnose"
+    check "notes: $page: diagnose gives the verdict at the top" quiet printed "$root/$page" "output: diagnose" "$work/diagnose"
   done
 fi
 
@@ -320,7 +331,7 @@ check "notes: finds a translation that is missing" caught 'is not there' same co
 printf '<!-- output: x -->\n```text\none\ntwo\n```\n' | write o.md
 printf 'zero\none\ntwo\n' >"$work/right"
 printf 'one\nthree\n' >"$work/wrong"
-check "notes: accepts what a program printed" quiet printed "$tree/o.md" x "$work/right"
-check "notes: finds output that no program printed" caught 'does not print' printed "$tree/o.md" x "$work/wrong"
-check "notes: finds a page without the output that it should show" caught 'no <!-- output: y' printed "$tree/o.md" y "$work/right"
+check "notes: accepts what a program printed" quiet printed "$tree/o.md" "output: x" "$work/right"
+check "notes: finds output that no program printed" caught 'does not print' printed "$tree/o.md" "output: x" "$work/wrong"
+check "notes: finds a page without the output that it should show" caught 'no <!-- output: y' printed "$tree/o.md" "output: y" "$work/right"
 finish
