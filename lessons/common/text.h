@@ -1,13 +1,12 @@
-// Two languages, chosen at run time: every sentence that a learner sees is written in English and in Chinese.
+// The sentence in the language asked for, for texts that are put together at run time.
 #pragma once
 
 #include <string_view>
 
+#include "nn/conventions/said.h"
+
 namespace gradus {
 
-enum class Lang { en, zh };
-
-// The sentence in the language asked for.
 constexpr std::string_view tr(Lang lang, std::string_view english, std::string_view chinese) {
   return lang == Lang::zh ? chinese : english;
 }

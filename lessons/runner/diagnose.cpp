@@ -25,7 +25,7 @@ int diagnose_command(const Course& course, const std::vector<std::string>& argum
       .defaults = course.defaults};
   const ParsedCommand parsed = parse_command(spec, arguments);
   if (parsed.exit_code) return leave(parsed);
-  const auto lang = parsed.options.lang == Lang::zh ? diagnosis::Lang::zh : diagnosis::Lang::en;
+  const Lang lang = parsed.options.lang;
   if (parsed.words.empty()) {
     say(diagnosis::diagnosis_help(lang));
     return 2;

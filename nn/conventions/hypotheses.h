@@ -13,17 +13,9 @@
 #include "nn/conventions/reference/bidirectional.h"
 #include "nn/conventions/reference/decoder.h"
 #include "nn/conventions/reference/multi_head.h"
+#include "nn/conventions/said.h"
 
 namespace gradus::diagnosis {
-
-enum class Lang { en, zh };
-
-// The same said twice: the Chinese by meaning, not word for word.
-struct Said {
-  const char* en = "";
-  const char* zh = "";
-  const char* in(Lang lang) const { return lang == Lang::zh ? zh : en; }
-};
 
 // What a mistake is about. Probes tell it even where no hypothesis fits.
 enum class Kind {

@@ -21,7 +21,7 @@ struct Words {
 
 // One thing that was found: a mistake, or a convention worth a note.
 struct Finding {
-  std::string code;  // of mistakes.md where it has one; "UNKNOWN"; codes joined by "|" for an alias class
+  std::string code;  // stable, such as "GRU_RESET_AFTER"; "UNKNOWN"; codes joined by "|" for an alias class
   bool error = true;
   Kind kind = Kind::convention;
   Words where;  // "the weights (alpha)"
