@@ -32,6 +32,8 @@ const std::vector<Command>& commands() {
        "指出别处导出的模型与论文不符之处", diagnose_command},
       {"help", "[COMMAND]", "this text, or that of a command", "显示本说明或某个命令的说明", help_command},
       {"test", "", "build and run all tests", "编译并运行全部测试", nullptr},
+      {"bench", "[CASE...]", "time the engine; --against torch: next to PyTorch",
+       "测量引擎的速度；--against torch：与 PyTorch 对比", nullptr},
       {"format", "", "lay out the source files as .clang-format says", "按 .clang-format 排版源文件", nullptr},
       {"lint", "", "look for mistakes with clang-tidy", "用 clang-tidy 检查源文件", nullptr},
   };

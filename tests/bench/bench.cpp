@@ -1,0 +1,270 @@
+// ./gradus bench: times the cases, one after the other or in turn with PyTorch, and prints a table.
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+#include "lessons/common/interrupt.h"
+#include "lessons/common/near.h"
+#include "lessons/common/table.h"
+#include "nn/formats/json.h"
+#include "tests/bench/machine.h"
+#include "tests/bench/peer.h"
+#include "tests/bench/workloads.h"
+
+namespace gradus::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct Measured {
+  double time = 0;    // median of one run, in seconds
+  double memory = 0;  // megabytes above the process's base, at most
+};
+
+struct Result {
+  Measured own, peer;
+  double flop_rate = 0;  // of our own, FLOP a second
+};
+
+struct Row {
+  const Case* what;
+  Result result;
+};
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Runs for so many seconds, at least once, and adds the time of each run.
+void run_for(const Workload& workload, double seconds, std::vector<double>& times) {
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  do {
+    const auto start = Clock::now();
+    workload.run();
+    times.push_back(std::chrono::duration<double>(Clock::now() - start).count() / workload.per_run);
+  } while (Clock::now() < end);
+}
+
+struct Plan {
+  std::optional<std::string> python;  // of the peer
+  fs::path script;
+  int threads = 1;
+  double seconds = 1;  // of each side and case
+};
+
+// Both sides in turn, five rounds each, so that what else the machine does hits both alike.
+Result measure(const Case& what, const Plan& plan) {
+  constexpr int rounds = 5;
+  const double base = memory_now();
+  const Workload workload = what.make();
+  std::optional<Peer> peer;
+  if (plan.python && !what.peer.empty()) peer.emplace(*plan.python, plan.script, plan.threads, what.peer);
+  if (peer && workload.loss) {
+    const double own = workload.loss(), other = peer->loss();
+    if (!(std::abs(own - other) <= 1e-4 * std::abs(other)))
+      throw std::runtime_error(fmt::format("the loss is {} here and {} in PyTorch: not the same model", own, other));
+  }
+  std::vector<double> own, other, ignored;
+  run_for(workload, plan.seconds / rounds, ignored);  // pages are touched, clocks rise
+  if (peer) peer->run(plan.seconds / rounds);
+  for (int round = 0; round < rounds && !interrupted(); ++round) {
+    run_for(workload, plan.seconds / rounds, own);
+    if (!peer) continue;
+    const std::vector<double> times = peer->run(plan.seconds / rounds);
+    other.insert(other.end(), times.begin(), times.end());
+  }
+  Result result;
+  result.own = {median(own), memory_peak() - base};
+  if (peer) {
+    const std::vector<double> used = peer->memory();
+    result.peer = {median(other), used.at(0) - used.at(1)};
+  }
+  result.flop_rate = workload.flops / workload.per_run / result.own.time;
+  return result;
+}
+
+// In a process of its own, so that no case finds the memory of the one before it.
+Result measure_apart(const Case& what, const Plan& plan) {
+  int ends[2];
+  if (::pipe(ends) != 0) throw std::runtime_error("no pipe for another process");
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("no other process can be started");
+  if (child == 0) {
+    int code = 0;
+    try {
+      const Result result = measure(what, plan);
+      code = ::write(ends[1], &result, sizeof result) == sizeof result ? 0 : 1;
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "{}: {}\n", what.name, error.what());
+      code = 1;
+    }
+    _exit(code);
+  }
+  ::close(ends[1]);
+  Result result;
+  const bool whole = ::read(ends[0], &result, sizeof result) == sizeof result;
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  if (!whole) throw std::runtime_error(what.name + " could not be measured");
+  return result;
+}
+
+std::string number(double value) {
+  return fmt::format("{:.{}f}", value, value < 0.1 ? 4 : value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0);
+}
+
+std::string table_of(const std::vector<Row>& rows, double peak, bool against, const Terminal& terminal) {
+  std::vector<std::string> headings{"case", "gradus", "GFLOP/s", "% peak", "MB"};
+  if (against) headings.insert(headings.begin() + 2, {"torch", "ratio"});
+  if (against) headings.push_back("torch MB");
+  std::vector<Align> aligns(headings.size(), Align::right);
+  aligns[0] = Align::left;
+  Table table(headings, aligns);
+  for (const Row& row : rows) {
+    const double unit = row.what->unit_second;
+    std::vector<std::string> cells{row.what->name, number(row.result.own.time * unit) + " " + row.what->unit};
+    if (against) {
+      const bool known = row.result.peer.time > 0;
+      cells.push_back(known ? number(row.result.peer.time * unit) + " " + row.what->unit : "");
+      cells.push_back(known ? number(row.result.peer.time / row.result.own.time) : "");
+    }
+    const bool counted = row.result.flop_rate > 0;
+    cells.push_back(counted ? fmt::format("{:.0f}", row.result.flop_rate / 1e9) : "");
+    cells.push_back(counted ? fmt::format("{:.0f}", 100 * row.result.flop_rate / peak) : "");
+    cells.push_back(fmt::format("{:.1f}", row.result.own.memory));
+    if (against) cells.push_back(row.result.peer.time > 0 ? fmt::format("{:.1f}", row.result.peer.memory) : "");
+    table.add_row(cells);
+  }
+  return table.text(terminal);
+}
+
+Json json_of(const std::vector<Row>& rows, double peak, const Plan& plan) {
+  Json list = Json::array();
+  for (const Row& row : rows) {
+    Json entry = Json::object();
+    entry.set("case", row.what->name);
+    entry.set("seconds", row.result.own.time);
+    entry.set("flop_rate", row.result.flop_rate);
+    entry.set("megabytes", row.result.own.memory);
+    if (row.result.peer.time > 0) {
+      entry.set("torch_seconds", row.result.peer.time);
+      entry.set("torch_megabytes", row.result.peer.memory);
+      entry.set("ratio", row.result.peer.time / row.result.own.time);
+    }
+    list.push_back(entry);
+  }
+  Json all = Json::object();
+  all.set("machine", machine_name());
+  all.set("threads", plan.threads);
+  all.set("peak_flop_rate", peak);
+  all.set("cases", list);
+  return all;
+}
+
+// The cases that the words name, whole or by their beginning; all of them without a word.
+std::vector<const Case*> chosen(const std::vector<std::string>& words) {
+  std::vector<const Case*> result;
+  std::vector<std::string> names;
+  for (const Case& c : cases()) {
+    names.push_back(c.name);
+    const bool wanted = std::any_of(words.begin(), words.end(), [&](const auto& w) { return c.name.starts_with(w); });
+    if (words.empty() || wanted) result.push_back(&c);
+  }
+  for (const std::string& word : words) {
+    if (std::any_of(names.begin(), names.end(), [&](const auto& n) { return n.starts_with(word); })) continue;
+    const std::vector<std::string> near = near_names(word, names);
+    std::string known;
+    for (const std::string& name : near.empty() ? names : near) known += " " + name;
+    throw std::invalid_argument(
+        fmt::format("no case '{}'; {}:{}", printable(word), near.empty() ? "the cases are" : "did you mean", known));
+  }
+  return result;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  CommandSpec spec;
+  spec.program = "./gradus bench";
+  spec.about_en =
+      "Times training steps, single ops and matrix products. With --against torch PyTorch runs the same in turn.";
+  spec.about_zh = "测量训练步、单个运算和矩阵乘积的时间。加 --against torch 则与 PyTorch 轮流运行。";
+  spec.words = {{"CASE", "a case, or the beginning of its name: bahdanau, gru_d64",
+                 "测试项或其名字开头：bahdanau、gru_d64", false, true}};
+  spec.extras = {{"--against", "PEER", "torch: compare with PyTorch, needs python3-torch",
+                  "torch：与 PyTorch 比较，需要 python3-torch"},
+                 {"--threads", "N", "threads of the peer (1)", "对方的线程数（1）"},
+                 {"--seconds", "S", "seconds for each side of a case (1)", "每项每一方的秒数（1）"},
+                 {"--json", "", "print JSON", "以 JSON 输出"},
+                 {"--root", "DIR", "the checkout", "代码所在目录"}};
+  const ParsedCommand parsed = parse_command(spec, arguments);
+  if (parsed.exit_code) {
+    std::fwrite(parsed.text.data(), 1, parsed.text.size(), *parsed.exit_code == 0 ? stdout : stderr);
+    return *parsed.exit_code;
+  }
+  auto extra = [&](const char* name, const std::string& otherwise) {
+    const auto found = parsed.extras.find(name);
+    return found == parsed.extras.end() ? otherwise : found->second;
+  };
+  auto positive = [&](const char* name) {
+    const std::string text = extra(name, "1");
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !(value > 0 && value <= 3600))
+      throw std::invalid_argument(fmt::format("{} {}: a number above 0 is needed", name, printable(text)));
+    return value;
+  };
+  Plan plan;
+  plan.threads = static_cast<int>(positive("--threads"));
+  plan.seconds = positive("--seconds");
+  plan.script = fs::path(extra("--root", ".")) / "tests/bench/peer_torch.py";
+  const std::string against = extra("--against", "");
+  if (!against.empty() && against != "torch") throw std::invalid_argument("--against knows torch only");
+  if (!against.empty()) {
+    plan.python = find_torch();
+    if (plan.python && !torch_is_fast(*plan.python)) {
+      fmt::print(
+          stderr,
+          "PyTorch is slower here than it could be: apt-get install libopenblas0-pthread libtcmalloc-minimal4\n");
+    }
+    if (!plan.python) throw std::invalid_argument("there is no PyTorch here; on Debian: apt-get install python3-torch");
+  }
+  const std::vector<const Case*> list = chosen(parsed.words);
+  const double peak = measured_peak();
+  std::vector<Row> rows;
+  for (const Case* c : list) {
+    if (interrupted()) break;
+    fmt::print(stderr, "{}\n", c->name);
+    rows.push_back({c, measure_apart(*c, plan)});
+  }
+  if (parsed.extras.contains("--json")) {
+    say(to_text(json_of(rows, peak, plan)) + "\n");
+  } else {
+    say(fmt::format("{}\none core multiplies and adds at most {:.0f} GFLOP/s in f32\n\n", machine_name(), peak / 1e9));
+    say(table_of(rows, peak, !against.empty(), find_terminal(parsed.options)));
+  }
+  return interrupted() ? 130 : 0;
+}
+
+}  // namespace
+}  // namespace gradus::bench
+
+int main(int argc, char** argv) {
+  gradus::prepare_process();
+  try {
+    return gradus::bench::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  } catch (const std::invalid_argument& error) {
+    fmt::print(stderr, "./gradus bench: {}\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "./gradus bench: {}\n", error.what());
+    return 1;
+  }
+}
