@@ -320,6 +320,20 @@ TEST_SUITE("nn optimizer") {
     CHECK(contains(message_of<GraphError>([&] { backward(loss); }), "changed in place"));
   }
 
+  TEST_CASE("a weight with one row or one column is updated, however its strides of length 1 are written") {
+    for (auto [d_in, d_out] : {std::pair(8, 1), {1, 8}, {1, 1}}) {
+      Generator generator(5);
+      const Linear layer(d_in, d_out, generator);
+      const std::vector<double> before = vec(layer.W);
+      backward(sum(layer(tensor(Shape{1, d_in}, std::vector<double>(static_cast<std::size_t>(d_in), 0.5)))));
+      Sgd(parameters(layer), {.rate = 0.5}).step();
+      const std::vector<double> after = vec(layer.W);
+      for (std::size_t i = 0; i < before.size(); ++i) {
+        CAPTURE(i);
+        CHECK(std::fabs(after[i] - (before[i] - 0.25)) < 1e-6);
+      }
+    }
+  }
   TEST_CASE("a parameter with gaps in memory is refused by name") {
     const Tensor wide = zeros(Shape{3, 4}, f64);
     const Parameter p{"layer.W", parameter(narrow(wide, Axis{1}, 0, 2))};
