@@ -160,6 +160,50 @@ TEST_SUITE("nn notes") {
     }
   }
 
+  TEST_CASE("lesson 04: of softmax and division the sharper one is told by the logarithmic mean of the scores") {
+    struct Row {
+      double low, high;
+      bool softmax_is_sharper;
+    };
+    for (const Row& r : {Row{.05, .27, false}, Row{.5, 2.7, true}, Row{.3, 2, false}, Row{.9, 1.2, true}}) {
+      CAPTURE(r.low);
+      const Var e = row({r.low, r.high});
+      const double by_softmax = vec(softmax(e, Axis{1}))[1], divided = r.high / (r.low + r.high);
+      CHECK((by_softmax > divided) == r.softmax_is_sharper);
+      CHECK(((r.high - r.low) / (std::log(r.high) - std::log(r.low)) > 1) == r.softmax_is_sharper);
+    }
+    CHECK(prints_as(vec(softmax(row({.5, 2.7}), Axis{1})), {.0998, .9002}, 4));
+    CHECK(prints_as(2.2 / std::log(5.4), 1.305, 3));
+  }
+
+  TEST_CASE("lesson 04: a share by division moves 10000 times as far as its score where the scores nearly cancel") {
+    const Var e = parameter(row({-.99, 1}).value());
+    const Var shares = e / expand_new(sum(e, Axis{1}), Axis{1}, 2);
+    CHECK(gap(shares, {-99, 100}) <= 1e-12);
+    backward(sum(select(shares, Axis{1}, 0)));
+    CHECK(std::fabs(e.grad().at({0, 0}) - 10000) <= 1e-6);
+  }
+
+  TEST_CASE(
+      "lesson 04: temperature .1001 gives the second word .9; two softmaxes over 10 classes cost at least 1.4612") {
+    CHECK(prints_as(.22 / std::log(9.0), .1001, 4));
+    CHECK(prints_as(vec(softmax(row({.05, .27}) / .1001, Axis{1}))[1], .9, 3));
+    std::vector<double> certain(10, 0);
+    certain[0] = 1000;
+    const Var twice = softmax(tensor(Shape{1, 10}, certain, f64), Axis{1});
+    CHECK(prints_as(cross_entropy(twice, Ids(Shape{1}, {0})).item(), 1.4612, 4));
+  }
+
+  TEST_CASE(
+      "lesson 04: certain and wrong at logits 20 0 0, cross-entropy pulls with 1 and squared error with 4.1e-09") {
+    const Var z = parameter(row({20, 0, 0}).value());
+    backward(cross_entropy(z, Ids(Shape{1}, {1})));
+    CHECK(prints_as(vec(z.grad()), {1, -1, 0}, 4));
+    z.zero_grad();
+    backward(mse(softmax(z, Axis{1}), row({0, 1, 0})));
+    CHECK(prints_as(z.grad().at({0, 0}) * 1e9, 4.1, 1));
+  }
+
   TEST_CASE("note 3: shapes (B, T, D) -> (B T, 1) -> (B, T, 1) -> (32, 128, 1)") {
     Generator g(1);
     const Pooled p = pool(truncated_normal(Shape{32, 8, 128}, .5, g), truncated_normal(Shape{128, 128}, .5, g),
