@@ -82,6 +82,8 @@ class Search {
     if (trace_.kind == TraceKind::formula) return diagnose_formula(trace_, verdict_.claim);
     say_subject();
     for (const Group& group : groups()) find(group);
+    for (const auto& [i, options] : open_)
+      if (!options.empty()) verdict_.open.push_back({all_[i].name, all_[i].what, all_[i].tell});
     if (trace_.kind == TraceKind::decoder) look_at_weights();
     conclude();
     if (options_.gradients && !trace_.gradients.empty() && !named_unknown_) check_gradients();
@@ -480,7 +482,8 @@ class Search {
       return trouble(group, a.hypothesis) < trouble(group, b.hypothesis);
     });
     const Scored& best = hits.front();
-    for (std::size_t i : group.fields) chosen_[i] = best.hypothesis[i];
+    for (std::size_t i : group.fields)  // what another group saw deviate stays, this one may not show it
+      if (chosen_[i] <= 0 || best.hypothesis[i] > 0) chosen_[i] = best.hypothesis[i];
     verdict_.checked = true;
     verdict_.agreement = std::max(verdict_.agreement, best.residual);
     for (const Scored& s : tried)
@@ -545,8 +548,7 @@ class Search {
       f.code = o.code;
       f.error = error;
       f.kind = o.kind;
-      if (std::strcmp(o.code, "BIAS_IGNORED") == 0 && std::holds_alternative<LstmConvention>(base_.decoder.cell))
-        f.kind = Kind::lstm;
+      if (o.kind == Kind::gru && std::holds_alternative<LstmConvention>(base_.decoder.cell)) f.kind = Kind::lstm;
       f.where = where;
       f.sentence = sentence_of(o, i, error);
       f.used = o.used;
@@ -557,7 +559,13 @@ class Search {
     }
     if (rivals.size() > 1 && !rivals.begin()->empty()) name_rivals(errors, rivals, open);
     verdict_.findings.insert(verdict_.findings.end(), errors.begin(), errors.end());
-    for (const auto& [i, options] : open) verdict_.open.push_back({all_[i].name, all_[i].what, all_[i].tell});
+    // A field may act in several groups: what one of them tells is not open.
+    for (std::size_t i : group.fields) {
+      const auto here = open.find(i);
+      const std::set<int> options = here == open.end() ? std::set<int>{} : here->second;
+      const auto [before, first] = open_.emplace(i, options);
+      if (!first) std::erase_if(before->second, [&](int k) { return !options.count(k); });
+    }
   }
 
   // Which way z works is said among the conventions; it is news only where a claim prefers the other way.
@@ -656,7 +664,7 @@ class Search {
     Finding f;
     f.code = "UNKNOWN";
     f.where = where_of(group);
-    const auto [kind, seen] = kind_from_invariants(group);
+    const auto [kind, seen] = kind_from_invariants(group, tried);
     f.kind = kind;
     f.sentence = {"no known convention or mistake gives these numbers" + seen.en,
                   "没有已知的约定或错误能得到这些数值" + seen.zh};
@@ -666,7 +674,7 @@ class Search {
     verdict_.findings.push_back(f);
   }
 
-  std::pair<Kind, Words> kind_from_invariants(const Group& group) const {
+  std::pair<Kind, Words> kind_from_invariants(const Group& group, const std::vector<Scored>& tried) {
     const auto in = [&](Stage s) {
       return std::find(group.stages.begin(), group.stages.end(), s) != group.stages.end();
     };
@@ -677,11 +685,40 @@ class Search {
     if ((in(Stage::weights) || in(Stage::heads)) && there("alpha") && get(given_, "alpha").shape.size() == 3) {
       if (const auto seen = seen_in_weights()) return *seen;
     }
+    // A first step that agrees clears the gates: what later steps are given is wrong.
+    if (in(Stage::cell) && there("s") && agrees_at_first(group, tried))
+      return {Kind::convention,
+              {"; the first step agrees, later ones do not: what a step hands on to the next is not what it should be",
+               ";第一步相符,之后不符:某一步交给下一步的东西不对"}};
     if (in(Stage::cell) || in(Stage::run)) {
       if (std::holds_alternative<LstmConvention>(base_.decoder.cell)) return {Kind::lstm, {}};
       if (std::holds_alternative<GruConvention>(base_.decoder.cell)) return {Kind::gru, {}};
     }
     return {Kind::convention, {}};
+  }
+
+  // Whether a hypothesis without mistakes gives the first step of the trace.
+  bool agrees_at_first(const Group& group, const std::vector<Scored>& tried) {
+    const Arrays whole = seen_;
+    for (auto& [name, a] : seen_) {
+      static const std::set<std::string> by_step = {"y_emb", "e", "alpha", "c", "htilde", "logits", "query", "y_mask"};
+      const std::size_t keep = name == "s" || name == "m" ? 2 : by_step.count(name) ? 1 : 0;
+      if (!keep || a.shape.size() < 2 || a.shape[1] <= keep) continue;
+      Array cut = a;
+      cut.shape[1] = keep;
+      cut.data.clear();
+      const std::size_t row = a.data.size() / a.shape[0], kept = row / a.shape[1] * keep;
+      for (std::size_t b = 0; b < a.shape[0]; ++b)
+        for (std::size_t k = 0; k < kept; ++k) cut.data.push_back(a.data[b * row + k]);
+      a = cut;
+    }
+    bool agrees = false;
+    for (const Scored& s : tried) {
+      if (agrees || trouble(group, s.hypothesis).violations) continue;
+      if (const auto model = build(group, s.hypothesis)) agrees = residual(group, *model, seen_) < tolerance_;
+    }
+    seen_ = whole;
+    return agrees;
   }
 
   // What the sums of the weights say without any hypothesis.
@@ -691,6 +728,7 @@ class Search {
     const std::size_t B = alpha.dim(0), T = alpha.dim(1), n = alpha.dim(2);
     bool by_keys = true, by_batch = true, by_steps = true, ones = true;
     double padded = 0;
+    std::set<std::size_t> leaking;  // steps at which padding gets weight
     const Array* mask = reference::find(given_, "mask");
     for (std::size_t b = 0; b < B; ++b)
       for (std::size_t t = 0; t < T; ++t) {
@@ -698,8 +736,10 @@ class Search {
         for (std::size_t i = 0; i < n; ++i) {
           const double x = alpha.at({b, t, i});
           sum += x;
-          if (mask && mask->at({b, i}) == 0) padded = std::max(padded, std::fabs(x));
-          else ones = ones && std::fabs(x - 1) < eps;
+          if (mask && mask->at({b, i}) == 0) {
+            padded = std::max(padded, std::fabs(x));
+            if (std::fabs(x) > eps) leaking.insert(t + 1);
+          } else ones = ones && std::fabs(x - 1) < eps;
         }
         by_keys = by_keys && std::fabs(sum - 1) < eps;
       }
@@ -720,7 +760,16 @@ class Search {
       return {{Kind::axis, {"; the weights sum to 1 over the batch", ";权重沿批维求和为 1"}}};
     if (!by_keys && by_steps && T > 1)
       return {{Kind::axis, {"; the weights sum to 1 over the decoder steps", ";权重沿解码步求和为 1"}}};
-    if (padded > eps) return {{Kind::mask, {"; padding gets weight", ";填充得到了权重"}}};
+    if (padded > eps) {
+      Words seen = {"; padding gets weight", ";填充得到了权重"};
+      if (leaking.size() < T) {
+        std::string steps;
+        for (std::size_t t : leaking) steps += (steps.empty() ? "" : ", ") + std::to_string(t);
+        seen.en += leaking.size() == 1 ? " at step " + steps + " only" : " at steps " + steps + " only";
+        seen.zh += ",只在第 " + steps + " 步";
+      }
+      return {{Kind::mask, seen}};
+    }
     if (!by_keys)
       return {{Kind::convention, {"; the weights do not sum to 1 along any axis", ";权重沿任何轴求和都不为 1"}}};
     return std::nullopt;
@@ -1040,6 +1089,7 @@ class Search {
   Arrays given_, seen_;
   std::string owner_order_;
   Hypothesis chosen_;
+  std::map<std::size_t, std::set<int>> open_;  // field -> options that no group tells from the chosen one
   bool single_ = false, named_unknown_ = false;
   std::size_t misfits_ = 0, entries_ = 24;
   double tolerance_ = 1e-9, apart_ = 1e-4;

@@ -46,7 +46,7 @@ std::size_t width(const Parts& parts, const Sizes& n, std::size_t d_v, std::size
   for (const Part& p : parts) {
     if (p.what == What::y_emb) sum += n.d_emb;
     else if (p.what == What::context) sum += d_v;
-    else if (p.what == What::attentional) sum += n.d_htilde;
+    else if (p.what == What::attentional || p.what == What::before_tanh) sum += n.d_htilde;
     else sum += p.what == What::all_states ? n.d_s * layers : n.d_s;
   }
   return sum;

@@ -91,6 +91,9 @@ class Stages {
         return step_of("c", b, at);
       case What::attentional:
         return step_of("htilde", b, at);
+      case What::before_tanh:
+        if (at < 0) return Vec(get(given_, "W_c").dim(0));
+        return linear(given_, "W_c", "b_c", parts(joined(), b, static_cast<std::size_t>(at)));
       case What::state:
         return step_of("s", b, std::max(at + 1, 0L));
       case What::cell_state:
@@ -119,6 +122,9 @@ class Stages {
     }
     return x;
   }
+
+  // Where the attentional vector is not looked at yet, what the paper joins.
+  Parts joined() const { return is_.attentional.empty() ? Parts{c_t, s_t} : is_.attentional; }
 
   template <class RowOf> Array stacked(std::size_t steps, RowOf row_of) const {
     Array out;

@@ -15,6 +15,9 @@ using Apply = bool (*)(Model&, const Arrays&);
 bool energies(Model& m) {
   return score(m).score == Score::additive || score(m).score == Score::concat || score(m).score == Score::mlp;
 }
+bool projects_keys(Model& m, const Arrays& a) {
+  return has(a, "W_a") && (score(m).score == Score::additive || score(m).score == Score::general);
+}
 bool square(const Arrays& a, const char* name) {
   const Array* W = find(a, name);
   return W && W->shape.size() == 2 && W->shape[0] == W->shape[1];
@@ -40,6 +43,16 @@ bool some_row_is_full(const Arrays& a) {
 bool first_row_is_full(const Arrays& a) {
   const Row row = get(a, "mask").row({0});
   return std::all_of(row.begin(), row.end(), [](double x) { return x != 0; });
+}
+
+// Self-attention: the queries are made from the rows that are attended to.
+bool attends_to_itself(const Arrays& a) {
+  const Array *query = find(a, "query"), *key = find(a, "key");
+  return query && key && query->shape == key->shape && query->data == key->data;
+}
+bool causal(Model& m, const Arrays& a, MaskRead read) {
+  attention(m).mask_read = read;
+  return attends_to_itself(a);
 }
 
 // Whether the mask, read along the decoder steps, hides one: otherwise it is no mask at all.
@@ -518,6 +531,37 @@ std::vector<Field> score_detail_fields() {
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"replace that softmax by tanh", "把这个 softmax 换成 tanh"},
        .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "tanh_inside",
+       .code = "ENERGY_TANH_INSIDE",
+       .apply =
+           [](Model& m, const Arrays&) {
+             score(m).energy = Activation::identity, score(m).operands = Activation::tanh;
+             return energies(m);
+           },
+       .sentence = {"the tanh stands inside, on query and key before W_a, so the query cancels in the softmax",
+                    "tanh 放到了里面,先作用于查询与键、再乘 W_a,查询在 softmax 中被消去"},
+       .used = "e_i = v_a . W_a tanh([q; h_i])",
+       .paper = "e_i = v_a . tanh(W_a [q; h_i])",
+       .fix = {"multiply by W_a first, then tanh, then v_a", "先乘 W_a,再做 tanh,最后乘 v_a"},
+       .test = "CHECK(norm(gradient of alpha with respect to s) > 0);"},
+      {.id = "squashed_operands",
+       .code = "SCORE_OF_SQUASHED_STATES",
+       .apply = [](Model& m,
+                   const Arrays&) { return score(m).operands = Activation::tanh, score(m).score != Score::location; },
+       .sentence = {"query and key go through tanh before they are compared", "查询与键先过了 tanh 才比较"},
+       .used = "e_i = score(tanh(q), tanh(h_i))",
+       .paper = "e_i = score(q, h_i)",
+       .fix = {"compare the states as they are", "直接比较状态本身"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "squashed_projection",
+       .code = "SCORE_OF_SQUASHED_KEYS",
+       .apply = [](Model& m,
+                   const Arrays&) { return score(m).projection = Activation::tanh, score(m).score == Score::general; },
+       .sentence = {"the general score has a tanh around W_a h_i", "general 得分在 W_a h_i 外多了一个 tanh"},
+       .used = "e_i = s . tanh(W_a h_i)",
+       .paper = "e_i = s . W_a h_i (Luong et al. 2015, eq. 8)",
+       .fix = {"remove the tanh", "去掉 tanh"},
+       .test = "CHECK(doubling W_a doubles e);"},
       {.id = "tanh_outside",
        .code = "ENERGY_TANH_OUTSIDE",
        .apply = [](Model& m, const Arrays&) { return change(attention(m).normaliser, Normaliser::softmax_of_tanh); },
@@ -1192,10 +1236,60 @@ std::vector<Field> weight_fields() {
        .paper = paper,
        .fix = {"sort masks and sentences together", "掩码与句子一起排序"},
        .test = pads},
+      {.id = "first_step",
+       .code = "MASK_AT_SOME_STEPS",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::first_step, padded(a); },
+       .sentence = {"the mask is used at the first step only: later steps attend to padding",
+                    "只有第一步用了掩码:之后各步都关注到填充"},
+       .used = "alpha_t = softmax(e_t) over all T_enc for t > 1",
+       .paper = paper,
+       .fix = {"mask the scores inside the loop, at every step", "在循环内每一步都加掩码"},
+       .test = pads},
+      {.id = "later_steps",
+       .code = "MASK_AT_SOME_STEPS",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::later_steps, padded(a); },
+       .sentence = {"the first step uses no mask and attends to padding; the later ones do use it",
+                    "第一步没有用掩码、关注到填充;之后各步才用"},
+       .used = "alpha_1 = softmax(e_1) over all T_enc",
+       .paper = paper,
+       .fix = {"mask the scores of the first step too", "第一步的得分也要加掩码"},
+       .test = pads},
+      {.id = "causal_self",
+       .level = Level::choice,
+       .kind = Kind::mask,
+       .apply = [](Model& m,
+                   const Arrays& a) { return attention(m).mask_read = MaskRead::causal, attends_to_itself(a); },
+       .sentence = {"a causal mask: position t attends up to t, right in a decoder's self-attention (Vaswani et al. "
+                    "2017, section 3.2.3) and wrong in an encoder's",
+                    "因果掩码:位置 t 只看到 t 为止;用于解码器的自注意力是对的(Vaswani 等 2017,3.2.3 节),"
+                    "用于编码器则是错的"}},
+      {.id = "causal_too_long",
+       .code = "MASK_CAUSAL_SEES_NEXT",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return causal(m, a, MaskRead::causal_too_long); },
+       .sentence = {"the causal mask is one position too long: position t sees t + 1, the word to be predicted",
+                    "因果掩码多了一位:位置 t 能看到 t + 1,即要预测的词"},
+       .used = "mask_{t,i} = i <= t + 1",
+       .paper = "mask_{t,i} = i <= t",
+       .fix = {"start the triangle at the first diagonal above: triu(ones, 1)", "上三角从主对角线上方第一条开始"},
+       .test = "change position t + 1: CHECK(output_t is unchanged);"},
+      {.id = "causal_reversed",
+       .code = "MASK_CAUSAL_REVERSED",
+       .kind = Kind::mask,
+       .apply = [](Model& m, const Arrays& a) { return causal(m, a, MaskRead::causal_reversed); },
+       .sentence = {"the causal mask is reversed: position t sees the future and not the past",
+                    "因果掩码反了:位置 t 看到未来、看不到过去"},
+       .used = "mask_{t,i} = i >= t",
+       .paper = "mask_{t,i} = i <= t",
+       .fix = {"exchange triu and tril", "把 triu 与 tril 换过来"},
+       .test = "change position t + 1: CHECK(output_t is unchanged);"},
       {.id = "causal",
        .code = "MASK_CAUSAL",
        .kind = Kind::mask,
-       .apply = [](Model& m, const Arrays&) { return attention(m).mask_read = MaskRead::causal, true; },
+       .apply = [](Model& m,
+                   const Arrays& a) { return attention(m).mask_read = MaskRead::causal, !attends_to_itself(a); },
        .sentence = {"a causal mask hides encoder positions after step t", "因果掩码遮住了第 t 步之后的编码器位置"},
        .used = "mask_{t,i} = i <= t",
        .paper = "every real encoder position may be attended at every step",
@@ -1267,7 +1361,8 @@ std::vector<Field> context_fields() {
       usual(),
       {.id = "projected",
        .code = "CONTEXT_OF_PROJECTED_KEYS",
-       .apply = [](Model& m, const Arrays& a) { return attention(m).values_are_projected_keys = true, has(a, "W_a"); },
+       .apply = [](Model& m,
+                   const Arrays& a) { return attention(m).values_are_projected_keys = true, projects_keys(m, a); },
        .sentence = {"the context sums the projected keys U_a h_i instead of h_i",
                     "上下文对投影后的键 U_a h_i 求和,而不是 h_i"},
        .used = "c_t = sum_i alpha_{t,i} U_a h_i",

@@ -42,6 +42,36 @@ template <char gate, char matrix> bool silence(Model& m, const Arrays&) {
   return true;
 }
 
+// Both biases of each layer and direction that has two.
+template <class Change> void each_bias(Arrays& a, Change change) {
+  for (auto& [name, array] : a)
+    if (name == "b" || name.rfind("b_l", 0) == 0 || name == "b_reverse")
+      if (const auto second = a.find("b_u" + name.substr(1)); second != a.end()) change(array, second->second);
+}
+bool set_two(Model& m) {
+  return put(gru(m), &GruConvention::biases, Biases::two) || put(lstm(m), &LstmConvention::biases, Biases::two) ||
+         put(elman(m), &ElmanConvention::biases, Biases::two);
+}
+bool two_biases(Model& m, const Arrays& a) { return has(a, "b") && has(a, "b_u") && set_two(m); }
+
+// Takes the candidate's block out of the first bias ('b'), the second ('u') or both.
+void silence_biases(Model& m, const std::string& which) {
+  const std::string order = gru(m) ? gru(m)->gate_order : lstm(m) ? lstm(m)->gate_order : "n";
+  const std::size_t place = order.find(gru(m) ? 'n' : 'g'), gates = order.size();
+  m.edits.push_back([place, gates, which](Arrays& a) {
+    for (auto& [name, array] : a) {
+      const bool second = name.rfind("b_u", 0) == 0;
+      const std::string suffix = name.substr(std::min<std::size_t>(name.size(), second ? 3 : 1));
+      if (name[0] != 'b' || !(suffix.empty() || suffix.rfind("_l", 0) == 0 || suffix.rfind("_reverse", 0) == 0))
+        continue;
+      if (which.find(second ? 'u' : 'b') == std::string::npos) continue;
+      const auto block = static_cast<std::ptrdiff_t>(array.data.size() / gates);
+      const auto start = array.data.begin() + static_cast<std::ptrdiff_t>(place) * block;
+      std::fill(start, start + block, 0.0);
+    }
+  });
+}
+
 // Orders of stacked gates. `common` ones are those of frameworks; the others are tried as deviations.
 Option order(const char* id, const char* letters, bool common) {
   Option o;
@@ -288,6 +318,88 @@ std::vector<Field> gate_fields() {
        .paper = "W x + b + U h + b_u",
        .fix = {"add b_u", "加上 b_u"},
        .test = "CHECK(norm(b_u.grad()) > 0);"},
+      {.id = "first_twice",
+       .code = "BIAS_TWICE",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& x) { each_bias(x, [](Array& b, Array& b_u) { b_u = b; }); });
+             return two_biases(m, a);
+           },
+       .sentence = {"the first bias b (b_ih) is added to both products; b_u (b_hh) is never used",
+                    "第一个偏置 b(b_ih)加到了两个乘积上,b_u(b_hh)从未使用"},
+       .used = "W x + b, U h + b",
+       .paper = "W x + b, U h + b_u",
+       .fix = {"add b_u to U h", "U h 要加 b_u"},
+       .test = "CHECK(norm(b_u.grad()) > 0);"},
+      {.id = "second_twice",
+       .code = "BIAS_TWICE",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& x) { each_bias(x, [](Array& b, Array& b_u) { b = b_u; }); });
+             return two_biases(m, a);
+           },
+       .sentence = {"the second bias b_u (b_hh) is added to both products; b (b_ih) is never used",
+                    "第二个偏置 b_u(b_hh)加到了两个乘积上,b(b_ih)从未使用"},
+       .used = "W x + b_u, U h + b_u",
+       .paper = "W x + b, U h + b_u",
+       .fix = {"add b to W x", "W x 要加 b"},
+       .test = "CHECK(norm(b.grad()) > 0);"},
+      {.id = "exchanged",
+       .code = "BIASES_EXCHANGED",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& x) { each_bias(x, [](Array& b, Array& b_u) { std::swap(b, b_u); }); });
+             return two_biases(m, a) && gru(m) && gru(m)->reset == GruReset::after;
+           },
+       .sentence = {"the two biases are exchanged: the reset gate multiplies b (b_ih), not b_u (b_hh)",
+                    "两个偏置对调了:重置门乘的是 b(b_ih),而不是 b_u(b_hh)"},
+       .used = "n = tanh(W x + b_u + r * (U h + b))",
+       .paper = "n = tanh(W x + b + r * (U h + b_u)) (PyTorch)",
+       .fix = {"load b_ih as b and b_hh as b_u", "b_ih 载入为 b,b_hh 载入为 b_u"},
+       .test = cell_test},
+      {.id = "added_twice",
+       .code = "BIAS_TWICE",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& x) { x["b_u"] = x["b"]; });
+             return has(a, "b") && !has(a, "b_u") && !has(a, "U_l1") && !has(a, "U_reverse") && set_two(m);
+           },
+       .sentence = {"the bias is added twice, to W x and to U h", "偏置加了两次:W x 与 U h 各一次"},
+       .used = "W x + b + U h + b",
+       .paper = "W x + b + U h",
+       .fix = {"add b once", "b 只加一次"},
+       .test = "one step from h = 0, x = 0: CHECK(preactivation == b);"},
+      {.id = "no_candidate",
+       .code = "CANDIDATE_BIAS_IGNORED",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             silence_biases(m, "bu");
+             return has(a, "b") && !elman(m);
+           },
+       .sentence = {"the candidate's bias is there but never added", "候选状态的偏置存在却没有加上"},
+       .used = "n = tanh(W x + U h)",
+       .paper = "n = tanh(W x + U h + b)",
+       .fix = {"add the candidate's bias", "给候选状态加上偏置"},
+       .test = "CHECK(norm of the bias's candidate block in the gradient > 0);"},
+      {.id = "no_second_candidate",
+       .code = "CANDIDATE_BIAS_IGNORED",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             silence_biases(m, "u");
+             return has(a, "b_u") && !elman(m);
+           },
+       .sentence = {"the candidate's second bias b_u (b_hh) is there but never added",
+                    "候选状态的第二个偏置 b_u(b_hh)存在却没有加上"},
+       .used = "n = tanh(W x + b + r * (U h))",
+       .paper = "n = tanh(W x + b + r * (U h + b_u))",
+       .fix = {"add b_u's last block to U h", "U h 要加上 b_u 里候选状态那一块"},
+       .test = "CHECK(norm of b_u's candidate block in the gradient > 0);"},
   };
   fields.push_back({"gates",
                     {Stage::cell, Stage::run},

@@ -114,6 +114,18 @@ std::vector<Field> input_fields() {
        .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1})",
        .fix = {"join the word's embedding to the input", "把词嵌入拼进输入"},
        .test = "CHECK(norm(y_emb.grad()) > 0);"},
+      {.id = "feeds_before_tanh",
+       .code = "INPUT_FEED_NO_TANH",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.cell_input = {y_emb, {What::before_tanh, 1}}, has(a, "y_emb") && has(a, "W_c");
+           },
+       .sentence = {"what is fed back is W_c [c; s] from before the tanh, not the attentional vector",
+                    "反馈给输入的是 tanh 之前的 W_c [c; s],而不是注意力向量"},
+       .used = "x_t = [y_{t-1}; W_c [c_{t-1}; s_{t-1}]]",
+       .paper = "x_t = [y_{t-1}; s~_{t-1}], s~ = tanh(W_c [c; s]) (Luong et al. 2015, section 3.3)",
+       .fix = {"feed s~ after its tanh", "反馈 tanh 之后的注意力向量"},
+       .test = "CHECK(abs(what is fed) < 1);"},
       {.id = "feeds_state",
        .code = "INPUT_FEED_STATE",
        .apply =

@@ -34,6 +34,14 @@ bool allowed(MaskRead read, const Array* mask, const Array* query_mask, std::siz
       return nonzero(mask, 0, i);
     case MaskRead::causal:
       return nonzero(mask, b, i) && i <= query;
+    case MaskRead::causal_too_long:
+      return nonzero(mask, b, i) && i <= query + 1;
+    case MaskRead::causal_reversed:
+      return nonzero(mask, b, i) && i >= query;
+    case MaskRead::first_step:
+      return query > 0 || nonzero(mask, b, i);
+    case MaskRead::later_steps:
+      return query == 0 || nonzero(mask, b, i);
     case MaskRead::keys:
       break;
   }

@@ -28,7 +28,9 @@ enum class Normaliser {
 };
 
 // Whose mask is read (true = may be attended). Mistakes: the query's own mask, the mask inverted, off by one at the end
-// of the row, the next, previous or first example's, or a causal mask (position <= step).
+// of the row, the next, previous or first example's, a causal mask (position <= step), the mask at the first step only
+// or at the later ones only. causal is right in a decoder's self-attention; too long it lets position t see t + 1,
+// reversed it lets it see the future only.
 enum class MaskRead {
   keys,
   queries,
@@ -38,7 +40,11 @@ enum class MaskRead {
   next_example,
   causal,
   previous_example,
-  first_example
+  first_example,
+  first_step,
+  later_steps,
+  causal_too_long,
+  causal_reversed
 };
 // fill is right with mask_fill = -inf, and multiply_after_renormalise equals it. Mistakes: ignore (no mask),
 // multiply_before (scores times mask), multiply_after (no renormalising), add (scores plus mask).

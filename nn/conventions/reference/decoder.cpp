@@ -132,6 +132,9 @@ class Decoding {
       case What::attentional:
         if (at < 0) return Vec(get(given_, "W_c").dim(0));
         return known(attentional_, step)[b];
+      case What::before_tanh:
+        if (at < 0) return Vec(get(given_, "W_c").dim(0));
+        return linear(given_, "W_c", "b_c", parts(is_.attentional, b, step));
       default:
         return state_part(p.what, at < 0 ? states_[0][b] : known(states_, step + 1)[b]);
     }

@@ -97,11 +97,12 @@ Array scores(const ScoreConvention& c, const Arrays& arrays, const Array& querie
   for (std::size_t b = 0; b < B; ++b) {
     std::vector<Vec> projected;
     for (std::size_t i = 0; i < T_enc; ++i) {
-      const Row h = keys.row({b, i});
-      projected.push_back(projected_key(c, arrays, c.sees == Sees::query_only ? Vec(h.size()) : copy(h)));
+      const Vec h = activate(c.operands, copy(keys.row({b, i})));
+      const Vec k = projected_key(c, arrays, c.sees == Sees::query_only ? Vec(h.size()) : h);
+      projected.push_back(c.score == Score::general ? activate(c.projection, k) : k);
     }
     for (std::size_t t = 0; t < T_q; ++t) {
-      const Vec seen = c.sees == Sees::keys_only ? Vec(d_q) : copy(queries.row({b, t}));
+      const Vec seen = c.sees == Sees::keys_only ? Vec(d_q) : activate(c.operands, copy(queries.row({b, t})));
       const Vec q = projected_query(c, arrays, seen);
       for (std::size_t i = 0; i < T_enc; ++i)
         e.at({b, t, i}) = factor(c, d_q, T_enc) * compare(c, arrays, q, projected[i], i);

@@ -30,7 +30,9 @@ struct ScoreConvention {
   Activation energy = Activation::tanh;  // identity: the tanh is missing
   Sees sees = Sees::both;
   CosineNorm cosine_norm = CosineNorm::both;
-  bool transpose_W_a = false;  // read W_a^T, square only
+  Activation operands = Activation::identity;    // mistake: tanh(q) and tanh(h) are compared, squashed before any W
+  Activation projection = Activation::identity;  // mistake: q . tanh(W_a h) in the general score
+  bool transpose_W_a = false;                    // read W_a^T, square only
   bool transpose_U_a = false;
   bool exchanged = false;  // W_a h + U_a q; W_a [h; q] (a benign order if training starts from it); h . W_a q
   bool product = false;    // mistake: tanh(W_a q * U_a h), a product where the paper adds
