@@ -2,7 +2,6 @@
 #include "nn/conventions/diagnosis.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -12,9 +11,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "nn/conventions/diagnosis_gradients.h"
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/formulas.h"
-#include "nn/conventions/reference/finite_difference.h"
 
 namespace gradus::diagnosis {
 
@@ -86,7 +85,12 @@ class Search {
       if (!options.empty()) verdict_.open.push_back({all_[i].name, all_[i].what, all_[i].tell});
     if (trace_.kind == TraceKind::decoder) look_at_weights();
     conclude();
-    if (options_.gradients && !trace_.gradients.empty() && !named_unknown_) check_gradients();
+    if (options_.gradients && !trace_.gradients.empty() && !named_unknown_) {
+      Model model = base_;
+      for (std::size_t i = 0; i < all_.size(); ++i)
+        if (chosen_[i] >= 0) option(i, chosen_[i]).apply(model, given_);
+      check_gradients(trace_, model, single_, verdict_);
+    }
     return std::move(verdict_);
   }
 
@@ -881,205 +885,6 @@ class Search {
                                     "得分,查询却是 " + (prev ? "s_{t-1}(Bahdanau 的做法)" : "s_t(Luong 的做法)")});
   }
 
-  // ---- gradients
-
-  void check_gradients() {
-    Model model = base_;
-    for (std::size_t i = 0; i < all_.size(); ++i)
-      if (chosen_[i] >= 0) option(i, chosen_[i]).apply(model, given_);
-    Arrays inputs = given_;
-    for (const char* name : {"s", "alpha", "c", "e", "htilde", "logits", "m"})
-      if (trace_.kind == TraceKind::decoder) inputs.erase(name);
-    Arrays out;
-    try {
-      out = whole_forward(trace_.kind, model, inputs);
-    } catch (const std::invalid_argument&) { return; }
-    Arrays seeds;
-    for (const auto& [name, g] : trace_.gradients)
-      if (const Array* o = reference::find(out, name); o && o->shape == g.shape) seeds[name] = g;
-    if (seeds.empty()) return;
-    const auto loss = [&](const Arrays& at) {
-      const Arrays made = whole_forward(trace_.kind, model, at);
-      double sum = 0;
-      for (const auto& [name, g] : seeds) sum += dot(get(made, name).data, g.data);
-      return sum;
-    };
-    // The same loss with the states held constant: what a detached state would give.
-    const auto detached = [&](const Arrays& at) {
-      Arrays held = at;
-      for (const char* name : {"s", "m"})
-        if (there(name)) held[name] = get(given_, name);
-      std::vector<Stage> stages = {Stage::score, Stage::weights, Stage::context};
-      if (there("W_c")) stages.push_back(Stage::attentional);
-      if (there("W_o")) stages.push_back(Stage::readout);
-      const Arrays made = stage_outputs(model, held, stages);
-      double sum = 0;
-      for (const auto& [name, g] : seeds)
-        if (const Array* o = reference::find(made, name)) sum += dot(o->data, g.data);
-      return sum;
-    };
-    const bool can_hold = trace_.kind == TraceKind::decoder && there("s") && base_.decoder.attends;
-    set_entries(inputs, trace_.gradients.size());
-    if (entries_ == 0) {
-      verdict_.notes.push_back(
-          {"the gradients were not checked: the model is too large for central differences; dump a smaller one",
-           "未核对梯度:模型太大,不适合中心差分;请另存一个小模型"});
-      return;
-    }
-    std::size_t right = 0;
-    for (const auto& [name, analytic] : trace_.gradients) {
-      const Array* at = reference::find(inputs, name);
-      if (seeds.count(name) || !at) continue;
-      if (at->shape != analytic.shape) {
-        gradient_finding(name, "UNBROADCAST_MISSING", Kind::broadcast,
-                         {"the gradient of " + name + " has shape " + reference::to_string(analytic.shape) + ", " +
-                              name + " has " + reference::to_string(at->shape),
-                          name + " 的梯度形状为 " + reference::to_string(analytic.shape) + ",而 " + name + " 为 " +
-                              reference::to_string(at->shape)},
-                         {"sum the gradient over the axes that were broadcast", "沿被广播的轴对梯度求和"});
-        continue;
-      }
-      if (judge_gradient(name, analytic, inputs, loss, can_hold ? ScalarFunction(detached) : ScalarFunction())) ++right;
-    }
-    if (right && verdict_.code().empty())
-      verdict_.notes.push_back(
-          {std::to_string(right) + " gradients agree with central differences of the convention named",
-           std::to_string(right) + " 个梯度与所判约定的中心差分一致"});
-  }
-
-  // How many entries of each gradient can be compared in a fraction of a second, from the sizes alone.
-  void set_entries(const Arrays& inputs, std::size_t gradients) {
-    double work = 500;
-    const Array* steps = reference::find(inputs, trace_.kind == TraceKind::decoder     ? "y_emb"
-                                                 : trace_.kind == TraceKind::recurrent ? "x"
-                                                                                       : "query");
-    const double n = steps ? static_cast<double>(steps->dim(0) * steps->dim(1)) : 1;
-    for (const auto& [name, a] : inputs) work += static_cast<double>(a.data.size()) * (a.shape.size() == 2 ? n : 4);
-    if (const Array* H = reference::find(inputs, "H"), *v = reference::find(inputs, "v_a"); H && v)
-      work += n * static_cast<double>(H->dim(1) * v->data.size()) * 20;
-    entries_ = std::min<std::size_t>(24, static_cast<std::size_t>(1.5e8 / (2 * work * static_cast<double>(gradients))));
-  }
-
-  // Central differences at some entries, spread evenly.
-  Vec differences(const std::string& name, Arrays& inputs, const ScalarFunction& loss) const {
-    Vec d;
-    Array& x = inputs[name];
-    for (std::size_t i : places(x)) {
-      const double kept = x.data[i], h = 6e-6 * std::max(1.0, std::fabs(kept));
-      x.data[i] = kept + h;
-      const double above = loss(inputs);
-      x.data[i] = kept - h;
-      const double below = loss(inputs);
-      x.data[i] = kept;
-      d.push_back((above - below) / (2 * h));
-    }
-    return d;
-  }
-
-  std::vector<std::size_t> places(const Array& x) const {
-    std::vector<std::size_t> list;
-    const std::size_t n = x.data.size(), stride = std::max<std::size_t>(1, n / entries_);
-    for (std::size_t k = 0; k * stride < n && list.size() < entries_; ++k)
-      list.push_back(std::min(n - 1, k * stride + k % stride));  // no two in one column again and again
-    return list;
-  }
-
-  bool close(const Vec& a, const Vec& d, double scale) const {
-    double most = 0, size = scale;
-    if (!std::all_of(a.begin(), a.end(), [](double x) { return std::isfinite(x); })) return false;
-    for (std::size_t i = 0; i < a.size(); ++i)
-      most = std::max(most, std::fabs(a[i] - d[i])), size = std::max(size, std::fabs(d[i]));
-    return most <= (single_ ? 2e-3 : 1e-6) * std::max(size, single_ ? 1e-3 : 1e-5);
-  }
-
-  bool judge_gradient(const std::string& name, const Array& analytic, Arrays& inputs, const ScalarFunction& loss,
-                      const ScalarFunction& detached) {
-    Vec a, flipped;
-    double scale = 0;
-    for (double x : analytic.data) scale = std::max(scale, std::fabs(x));
-    const bool square = analytic.shape.size() == 2 && analytic.dim(0) == analytic.dim(1);
-    for (std::size_t i : places(analytic)) {
-      a.push_back(analytic.data[i]);
-      if (square) flipped.push_back(analytic.data[i % analytic.dim(1) * analytic.dim(1) + i / analytic.dim(1)]);
-    }
-    const Vec d = differences(name, inputs, loss);
-    if (close(a, d, scale)) return true;
-    if (square && close(flipped, d, scale)) {
-      gradient_finding(name, "GRAD_TRANSPOSED", Kind::graph,
-                       {"the gradient of " + name + " is transposed", name + " 的梯度被转置了"},
-                       {"transpose it, and test with sizes that differ", "转置它,并用不同的尺寸测试"});
-      return false;
-    }
-    if (detached && scale > 0 && close(a, differences(name, inputs, detached), scale)) {
-      gradient_finding(
-          name, "STATE_DETACHED", Kind::graph,
-          {"the gradient of " + name + " misses what flows through the decoder's states: they were detached",
-           name + " 的梯度缺少流经解码器状态的部分:状态被 detach 了"},
-          {"keep the states in the graph within a sequence", "同一序列内让状态留在计算图里"});
-      return false;
-    }
-    name_gradient(name, a, d, analytic, single_ ? 2e-3 : 1e-6);
-    return false;
-  }
-
-  void name_gradient(const std::string& name, const Vec& a, const Vec& d, const Array& analytic, double bound) {
-    double aa = 0, ad = 0, dd = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) aa += a[i] * a[i], ad += a[i] * d[i], dd += d[i] * d[i];
-    const Said fix = {"compare its backward with its forward, term by term", "逐项对照前向检查其反向"};
-    bool finite = true;
-    for (double x : analytic.data) finite = finite && std::isfinite(x);
-    if (!finite) {
-      gradient_finding(name, "GRAD_NOT_FINITE", Kind::numerics,
-                       {"the gradient of " + name + " holds NaN or infinities", name + " 的梯度含有 NaN 或无穷"}, fix);
-    } else if (aa == 0 && dd > 0) {
-      gradient_finding(
-          name, "GRAPH_DROPPED", Kind::graph,
-          {"the forward is right, but the gradient of " + name + " is 0 where it should not be: the graph was cut",
-           "前向正确,但 " + name + " 的梯度本不该为 0:计算图被切断了"},
-          {"do not take plain values out of the graph on the way from " + name,
-           "不要在 " + name + " 的路径上取出脱离计算图的值"});
-    } else {
-      const double k = dd > 0 ? ad / dd : 0;
-      double off = 0, size = 0;
-      for (std::size_t i = 0; i < a.size(); ++i)
-        off = std::max(off, std::fabs(a[i] - k * d[i])), size = std::max(size, std::fabs(a[i]));
-      if (dd > 0 && off <= 10 * bound * size && std::fabs(k + 1) < 1e-3)
-        gradient_finding(name, "GRAD_SIGN", Kind::graph,
-                         {"the gradient of " + name + " has the wrong sign", name + " 的梯度符号相反"},
-                         {"remove the minus sign from its backward", "去掉反向里的负号"});
-      else if (dd > 0 && off <= 10 * bound * size)
-        gradient_finding(name, "GRAD_SCALED", Kind::graph,
-                         {"the gradient of " + name + " is " + number(k) + " times what it should be",
-                          name + " 的梯度是应有值的 " + number(k) + " 倍"},
-                         {"look for a mean that should be a sum, or a use counted twice",
-                          "检查是否把 sum 写成 mean,或某次使用被重复计数"});
-      else
-        gradient_finding(name, "GRAD_WRONG", Kind::graph,
-                         {"the forward is right, but the gradient of " + name + " is not: the backward pass is wrong",
-                          "前向正确,但 " + name + " 的梯度不对:反向传播有误"},
-                         fix);
-    }
-  }
-
-  static std::string number(double x) {
-    char text[40];
-    const auto end = std::to_chars(text, text + sizeof text, x, std::chars_format::general, 4).ptr;
-    return std::string(text, end);
-  }
-
-  void gradient_finding(const std::string& name, const char* code, Kind kind, Words sentence, const Words& fix) {
-    Finding f;
-    f.code = code;
-    f.kind = kind;
-    f.where = {"the gradient of " + name, name + " 的梯度"};
-    f.sentence = std::move(sentence);
-    f.used = "grad_" + name + " as given";
-    f.paper = "central differences of the convention that the forward follows";
-    f.fix = fix;
-    f.test = "CHECK(check_gradient(f, {" + name + "}).passed);";
-    verdict_.findings.insert(verdict_.findings.begin(), f);
-  }
-
   const Trace& trace_;
   const Options& options_;
   const Claim* claim_;
@@ -1091,7 +896,7 @@ class Search {
   Hypothesis chosen_;
   std::map<std::size_t, std::set<int>> open_;  // field -> options that no group tells from the chosen one
   bool single_ = false, named_unknown_ = false;
-  std::size_t misfits_ = 0, entries_ = 24;
+  std::size_t misfits_ = 0;
   double tolerance_ = 1e-9, apart_ = 1e-4;
   std::vector<std::string> follows_en_, follows_zh_;
 };

@@ -306,16 +306,18 @@ Array slice(const Array& states, std::size_t i) {
   return Array({states.dim(1), states.dim(2)}, {start, start + static_cast<std::ptrdiff_t>(n)});
 }
 
-Arrays recurrent(const Model& model, const Arrays& given) {
+Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = nullptr,
+                 const Intervention& intervention = {}) {
   const CellConvention& cell = model.decoder.cell;
   const std::vector<std::size_t> lengths = lengths_of(given, get(given, "x").dim(0));
   const bool both = find(given, "U_reverse") != nullptr;
   const Array *h0 = find(given, "h0"), *c0 = find(given, "c0");
-  Array x = get(given, "x");
+  const Array *still_h0 = still ? find(*still, "h0") : nullptr, *still_c0 = still ? find(*still, "c0") : nullptr;
+  Array x = get(given, "x"), still_x = still ? get(*still, "x") : Array();
   std::vector<Array> finals, memories;
   for (std::size_t l = 0; l < model.decoder.layers; ++l) {
     const std::string suffix = l ? "_l" + std::to_string(l) : "";
-    std::vector<Run> runs;
+    std::vector<Run> runs, still_runs;
     for (std::size_t k = 0; k < (both ? 2u : 1u); ++k) {
       RunConvention run = model.run;
       if (k) run.reading = model.both.backward, run.outputs_in_reading_order = model.both.backward_in_reading_order;
@@ -323,19 +325,31 @@ Arrays recurrent(const Model& model, const Arrays& given) {
       Array h, c;
       if (h0) h = slice(*h0, i);
       if (c0) c = slice(*c0, i);
-      runs.push_back(run_sequence(cell, run, cell_weights(given, suffix + (k ? "_reverse" : "")), x, lengths,
-                                  h0 ? &h : nullptr, c0 ? &c : nullptr));
+      const std::string cell_name = suffix + (k ? "_reverse" : "");
+      Still beside;
+      CellWeights weights;
+      Array calm_h, calm_c;
+      if (still) {
+        weights = cell_weights(*still, cell_name);
+        if (still_h0) calm_h = slice(*still_h0, i);
+        if (still_c0) calm_c = slice(*still_c0, i);
+        beside = {&weights, &still_x, still_h0 ? &calm_h : nullptr, still_c0 ? &calm_c : nullptr, intervention};
+        still_runs.push_back(run_sequence(cell, run, weights, still_x, lengths, beside.h0, beside.c0));
+      }
+      runs.push_back(run_sequence(cell, run, cell_weights(given, cell_name), x, lengths, h0 ? &h : nullptr,
+                                  c0 ? &c : nullptr, still ? &beside : nullptr));
       finals.push_back(runs.back().final_h);
       memories.push_back(runs.back().final_c);
     }
-    if (both) {
-      Array stack = runs[0].h;
+    const auto merged = [&](const std::vector<Run>& of) {
+      if (!both) return of[0].h;
+      Array stack = of[0].h;
       stack.shape.insert(stack.shape.begin(), 2);
-      stack.data.insert(stack.data.end(), runs[1].h.data.begin(), runs[1].h.data.end());
-      x = merge_directions(model.both.merge, stack);
-    } else {
-      x = runs[0].h;
-    }
+      stack.data.insert(stack.data.end(), of[1].h.data.begin(), of[1].h.data.end());
+      return merge_directions(model.both.merge, stack);
+    };
+    x = merged(runs);
+    if (still) still_x = merged(still_runs);
   }
   Arrays out;
   out["h"] = x;
@@ -406,8 +420,9 @@ Arrays edited(const Model& model, const Arrays& given) {
   return changed;
 }
 
-Arrays decoded(const Model& model, const Arrays& given) {
-  Arrays out = decode(model.decoder, given);
+Arrays decoded(const Model& model, const Arrays& given, const Arrays* still = nullptr,
+               const Intervention& intervention = {}) {
+  Arrays out = still ? decode(model.decoder, given, *still, intervention) : decode(model.decoder, given);
   if (auto logits = out.find("logits");
       logits != out.end() && (model.logits_are_logarithms || model.logits_activation != Activation::identity))
     for (std::size_t b = 0; b < logits->second.dim(0); ++b)
@@ -451,16 +466,32 @@ Arrays stage_outputs(const Model& model, const Arrays& given, const std::vector<
   return Stages(model, given).run(stages);
 }
 
-Arrays whole_forward(TraceKind kind, const Model& model, const Arrays& given) {
+namespace {
+
+Arrays whole(TraceKind kind, const Model& model, const Arrays& given, const Arrays* still,
+             const Intervention& intervention) {
   if (!model.edits.empty()) {
     Model plain = model;
     plain.edits.clear();
-    return whole_forward(kind, plain, edited(model, given));
+    const Arrays calm = still ? edited(model, *still) : Arrays();
+    return whole(kind, plain, edited(model, given), still ? &calm : nullptr, intervention);
   }
-  if (kind == TraceKind::recurrent) return recurrent(model, given);
+  if (kind == TraceKind::recurrent) return recurrent(model, given, still, intervention);
+  if (kind == TraceKind::multi_head && still) misfit("heads have no steps");
   if (kind == TraceKind::multi_head) return heads(model, given);
   if (stage_by_stage(model)) misfit("this hypothesis runs stage by stage only");
-  return decoded(model, given);
+  return decoded(model, given, still, intervention);
+}
+
+}  // namespace
+
+Arrays whole_forward(TraceKind kind, const Model& model, const Arrays& given) {
+  return whole(kind, model, given, nullptr, {});
+}
+
+Arrays whole_forward(TraceKind kind, const Model& model, const Arrays& given, const Arrays& still,
+                     const Intervention& intervention) {
+  return whole(kind, model, given, &still, intervention);
 }
 
 }  // namespace gradus::diagnosis

@@ -14,6 +14,11 @@ reference::Arrays stage_outputs(const Model& model, const reference::Arrays& giv
 // The whole forward from parameters and inputs alone, for gradients: decoder, recurrent run or multi-head attention.
 reference::Arrays whole_forward(TraceKind kind, const Model& model, const reference::Arrays& given);
 
+// The same as a wrong backward sees it (reference/decoder.h): central differences in `given` at given = still. Throws
+// std::invalid_argument where that is not known, as for multi-head attention.
+reference::Arrays whole_forward(TraceKind kind, const Model& model, const reference::Arrays& given,
+                                const reference::Arrays& still, const reference::Intervention& intervention);
+
 // "alpha" for Stage::weights, and so on.
 const char* output_of(Stage stage);
 

@@ -815,7 +815,7 @@ std::vector<Field> score_detail_fields() {
 
 Field scale_field() {
   Field f{"scale",
-          {Stage::score},
+          {Stage::score, Stage::weights},
           {"the scale of the scores", "得分的缩放"},
           {"scores that differ, so that their scale shows", "彼此不同的得分,这样才能看出缩放"},
           {}};

@@ -48,11 +48,11 @@ template <class Change> void each_bias(Arrays& a, Change change) {
     if (name == "b" || name.rfind("b_l", 0) == 0 || name == "b_reverse")
       if (const auto second = a.find("b_u" + name.substr(1)); second != a.end()) change(array, second->second);
 }
-bool set_two(Model& m) {
-  return put(gru(m), &GruConvention::biases, Biases::two) || put(lstm(m), &LstmConvention::biases, Biases::two) ||
-         put(elman(m), &ElmanConvention::biases, Biases::two);
+bool set_biases(Model& m, Biases b) {
+  return put(gru(m), &GruConvention::biases, b) || put(lstm(m), &LstmConvention::biases, b) ||
+         put(elman(m), &ElmanConvention::biases, b);
 }
-bool two_biases(Model& m, const Arrays& a) { return has(a, "b") && has(a, "b_u") && set_two(m); }
+bool two_biases(Model& m, const Arrays& a) { return has(a, "b") && has(a, "b_u") && set_biases(m, Biases::two); }
 
 // Takes the candidate's block out of the first bias ('b'), the second ('u') or both.
 void silence_biases(Model& m, const std::string& which) {
@@ -284,20 +284,12 @@ std::vector<Field> gate_fields() {
       {"biases", {Stage::cell, Stage::run}, {"the biases", "偏置"}, {"biases other than 0", "不为 0 的偏置"}, {}});
   fields.back().options = {
       usual([](Model& m, const Arrays& a) {
-        const Biases b = has(a, "b") ? has(a, "b_u") ? Biases::two : Biases::one : Biases::none;
-        return put(gru(m), &GruConvention::biases, b) || put(lstm(m), &LstmConvention::biases, b) ||
-               put(elman(m), &ElmanConvention::biases, b);
+        return set_biases(m, has(a, "b") ? has(a, "b_u") ? Biases::two : Biases::one : Biases::none);
       }),
       {.id = "none",
        .code = "BIAS_IGNORED",
        .kind = Kind::gru,
-       .apply =
-           [](Model& m, const Arrays& a) {
-             const Biases b = Biases::none;
-             return has(a, "b") &&
-                    (put(gru(m), &GruConvention::biases, b) || put(lstm(m), &LstmConvention::biases, b) ||
-                     put(elman(m), &ElmanConvention::biases, b));
-           },
+       .apply = [](Model& m, const Arrays& a) { return has(a, "b") && set_biases(m, Biases::none); },
        .sentence = {"the cell's biases are there but never added", "循环单元的偏置存在却没有加上"},
        .used = "W x + U h",
        .paper = "W x + b + U h",
@@ -306,13 +298,7 @@ std::vector<Field> gate_fields() {
       {.id = "one",
        .code = "BIAS_IGNORED",
        .kind = Kind::gru,
-       .apply =
-           [](Model& m, const Arrays& a) {
-             const Biases b = Biases::one;
-             return has(a, "b_u") &&
-                    (put(gru(m), &GruConvention::biases, b) || put(lstm(m), &LstmConvention::biases, b) ||
-                     put(elman(m), &ElmanConvention::biases, b));
-           },
+       .apply = [](Model& m, const Arrays& a) { return has(a, "b_u") && set_biases(m, Biases::one); },
        .sentence = {"the second bias b_u (b_hh) is there but never added", "第二个偏置 b_u(b_hh)存在却没有加上"},
        .used = "W x + b + U h",
        .paper = "W x + b + U h + b_u",
@@ -366,7 +352,8 @@ std::vector<Field> gate_fields() {
        .apply =
            [](Model& m, const Arrays& a) {
              m.edits.push_back([](Arrays& x) { x["b_u"] = x["b"]; });
-             return has(a, "b") && !has(a, "b_u") && !has(a, "U_l1") && !has(a, "U_reverse") && set_two(m);
+             return has(a, "b") && !has(a, "b_u") && !has(a, "U_l1") && !has(a, "U_reverse") &&
+                    set_biases(m, Biases::two);
            },
        .sentence = {"the bias is added twice, to W x and to U h", "偏置加了两次:W x 与 U h 各一次"},
        .used = "W x + b + U h + b",
@@ -379,7 +366,7 @@ std::vector<Field> gate_fields() {
        .apply =
            [](Model& m, const Arrays& a) {
              silence_biases(m, "bu");
-             return has(a, "b") && !elman(m);
+             return has(a, "b") && !elman(m) && set_biases(m, has(a, "b_u") ? Biases::two : Biases::one);
            },
        .sentence = {"the candidate's bias is there but never added", "候选状态的偏置存在却没有加上"},
        .used = "n = tanh(W x + U h)",
@@ -392,7 +379,7 @@ std::vector<Field> gate_fields() {
        .apply =
            [](Model& m, const Arrays& a) {
              silence_biases(m, "u");
-             return has(a, "b_u") && !elman(m);
+             return two_biases(m, a) && !elman(m);
            },
        .sentence = {"the candidate's second bias b_u (b_hh) is there but never added",
                     "候选状态的第二个偏置 b_u(b_hh)存在却没有加上"},

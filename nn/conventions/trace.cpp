@@ -757,7 +757,9 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
       if (!gradients.empty() && (gradients.count("U_r") || gradients.count("U_i")))
         stack_gates(gate_gradients, gradient_names);
     }
+    const std::map<std::string, std::string> stacked = trace.read;
     trace.arrays = rename(gates, table, !heads, trace, false);
+    for (const auto& [name, file] : stacked) trace.read[name] = file;
     trace.gradients = rename(gate_gradients, table, !heads, trace, true);
   }
   trace.gates_by_name = known;

@@ -62,30 +62,39 @@ TEST_CASE("diagnosis: gradients that are right are counted, those that are wrong
   }
 }
 
-TEST_CASE("diagnosis: a detached state is seen in the gradient of the score") {
+TEST_CASE("diagnosis: a detached state is seen in all gradients together, one gradient alone leaves two readings") {
   Trace trace = read_trace(traces + "torch_bahdanau");
-  // The gradient of W_a with the states held constant, by central differences of the same stages.
   Model m;
   m.decoder = reference::bahdanau2014_maxout();
   m.decoder.readout = {reference::s_t, reference::y_emb, reference::c_t};
-  const Arrays given = trace.arrays;
-  const auto loss = [&](const Arrays& at) {
+  // The loss with the states after s_0 held constant, by the stages that follow them.
+  const auto loss = [&](Arrays at) {
+    for (std::size_t b = 0; b < at.at("s_0").dim(0); ++b) at.at("s").set_row({b, 0}, at.at("s_0").row({b}));
     const Arrays out = stage_outputs(m, at, {Stage::score, Stage::weights, Stage::context, Stage::readout});
     double sum = 0;
     const Array &logits = reference::get(out, "logits"), &g = trace.gradients.at("logits");
     for (std::size_t i = 0; i < g.data.size(); ++i) sum += logits.data[i] * g.data[i];
     return sum;
   };
-  Arrays inputs = given;
+  Arrays inputs = trace.arrays;
   for (const char* name : {"alpha", "c", "logits"}) inputs.erase(name);
-  Array g = inputs.at("W_a");
-  for (std::size_t i = 0; i < g.data.size(); ++i) {
-    Arrays above = inputs, below = inputs;
-    above["W_a"].data[i] += 1e-5, below["W_a"].data[i] -= 1e-5;
-    g.data[i] = (loss(above) - loss(below)) / 2e-5;
-  }
-  trace.gradients["W_a"] = g;
+  const auto with_held_states = [&](const std::string& name) {
+    Array g = inputs.at(name);
+    for (std::size_t i = 0; i < g.data.size(); ++i) {
+      Arrays above = inputs, below = inputs;
+      above[name].data[i] += 1e-5, below[name].data[i] -= 1e-5;
+      g.data[i] = (loss(above) - loss(below)) / 2e-5;
+    }
+    return g;
+  };
+  Trace score_alone = trace;
+  score_alone.gradients["W_a"] = with_held_states("W_a");
+  // W_a reaches the states through the context that the cell reads, and in no other way.
+  CHECK(diagnose(score_alone).code() == "FEED_DETACHED|STATE_DETACHED");
+  for (auto& [name, g] : trace.gradients)
+    if (name != "logits" && inputs.count(name)) g = with_held_states(name);
   const Verdict v = diagnose(trace);
   INFO(v.text());
   CHECK(v.code() == "STATE_DETACHED");
+  CHECK(std::count_if(v.findings.begin(), v.findings.end(), [](const Finding& f) { return f.error; }) == 1);
 }

@@ -46,9 +46,12 @@ Vec summary(InitialState initial, const Array& H, const Array* mask, std::size_t
 
 class Decoding {
  public:
-  Decoding(const DecoderConvention& convention, const Arrays& given)
+  Decoding(const DecoderConvention& convention, const Arrays& given, const Decoding* still = nullptr,
+           const Intervention& intervention = {})
       : is_(convention),
         given_(given),
+        still_(still),
+        intervention_(intervention),
         y_(get(given, "y_emb")),
         mask_(find(given, "mask")),
         B_(y_.dim(0)),
@@ -100,6 +103,7 @@ class Decoding {
 
   // The softmax over decoder steps needs every query before the first weight.
   void attend_to_all_steps_at_once() {
+    if (still_) throw std::invalid_argument("reference decoder: a wrong backward is known step by step only");
     if (reads(is_.cell_input, What::context) || reads(is_.cell_input, What::attentional)) {
       throw std::invalid_argument(
           "reference decoder: a softmax over decoder steps cannot feed the cell; take context "
@@ -147,9 +151,26 @@ class Decoding {
         "the cell the query must be s_{t-1}, with s_t in the query the cell takes c_{t-1}");
   }
 
-  Vec parts(const Parts& list, std::size_t b, std::size_t t) const {
+  // Whether the reader, fed or query, takes this part without a gradient. s_0 is no output of the cell.
+  bool is_cut(Part p, std::size_t t, Cut reader) const {
+    const Cut cut = intervention_.cut;
+    if (!still_ || p.what == What::y_emb) return false;
+    const bool state = p.what != What::context && p.what != What::attentional && p.what != What::before_tanh;
+    if (cut == Cut::context) return p.what == What::context;
+    if (cut == Cut::states) return state && static_cast<long>(t) >= p.lag;
+    return cut == reader && (cut == Cut::fed || cut == Cut::query);
+  }
+  bool carries_still() const { return still_ && intervention_.cut == Cut::carry; }
+  // The run whose parameters the step uses.
+  const Decoding& at_step(std::size_t t) const { return still_ && !intervention_.moves(t, T_) ? *still_ : *this; }
+
+  Vec one_part(Part p, std::size_t b, std::size_t t, Cut reader) const {
+    return (is_cut(p, t, reader) ? *still_ : *this).part(p, b, t);
+  }
+
+  Vec parts(const Parts& list, std::size_t b, std::size_t t, Cut reader = Cut::none) const {
     Vec x;
-    for (const Part& p : list) x = join(std::move(x), part(p, b, t));
+    for (const Part& p : list) x = join(std::move(x), one_part(p, b, t, reader));
     return x;
   }
 
@@ -158,12 +179,16 @@ class Decoding {
     Array queries;
     for (std::size_t b = 0; b < B_; ++b) {
       for (std::size_t t = 0; t < count; ++t) {
-        const Vec query = parts(is_.query, b, first + t);
+        const Vec query = parts(is_.query, b, first + t, Cut::query);
         if (queries.shape.empty()) queries = Array({B_, count, query.size()});
         queries.set_row({b, t}, query);
       }
     }
-    const Attended all = attend(is_.attention, given_, queries, get(given_, "H"), mask_, find(given_, "y_mask"), first);
+    const Arrays& bag = at_step(first).given_;
+    Attended all = attend(is_.attention, bag, queries, get(bag, "H"), mask_, find(given_, "y_mask"), first);
+    if (still_ && intervention_.cut == Cut::weights)
+      all.context =
+          contexts(is_.attention, still_->alphas_[first], attention_values(is_.attention, bag, get(bag, "H")), mask_);
     for (std::size_t t = 0; t < count; ++t) {
       scores_.push_back(step_of(all.scores, t));
       alphas_.push_back(step_of(all.weights, t));
@@ -181,17 +206,19 @@ class Decoding {
     if (is_.attentional.empty() || !find(given_, "W_c")) return;
     std::vector<Vec> rows;
     for (std::size_t b = 0; b < B_; ++b) {
-      rows.push_back(activate(is_.attentional_activation, linear(given_, "W_c", "b_c", parts(is_.attentional, b, t))));
+      rows.push_back(
+          activate(is_.attentional_activation, linear(at_step(t).given_, "W_c", "b_c", parts(is_.attentional, b, t))));
     }
     attentional_.push_back(std::move(rows));
   }
 
   void cell(std::size_t t) {
-    std::vector<Layers> next = is_.carry == Carry::previous ? states_[t] : states_[0];
+    const std::vector<std::vector<Layers>>& known = (carries_still() ? *still_ : *this).states_;
+    std::vector<Layers> next = is_.carry == Carry::previous ? known[t] : known[0];
     for (std::size_t b = 0; b < B_; ++b) {
-      Vec x = parts(is_.cell_input, b, t);
+      Vec x = parts(is_.cell_input, b, t, Cut::fed);
       for (std::size_t l = 0; l < is_.layers; ++l) {
-        next[b][l] = cell_step(is_.cell, weights_[l], x, next[b][l]);
+        next[b][l] = cell_step(is_.cell, at_step(t).weights_[l], x, next[b][l]);
         x = next[b][l].h;
       }
     }
@@ -199,11 +226,12 @@ class Decoding {
   }
 
   Vec logits(std::size_t b, std::size_t t) const {
-    if (is_.readout_form == Readout::linear) return linear(given_, "W_o", "b_o", parts(is_.readout, b, t));
+    const Arrays& bag = at_step(t).given_;
+    if (is_.readout_form == Readout::linear) return linear(bag, "W_o", "b_o", parts(is_.readout, b, t));
     Vec sum;
     for (const Part& p : is_.readout) {
       const char* name = p.what == What::y_emb ? "V_o" : p.what == What::context ? "C_o" : "U_o";
-      const Vec term = matvec(get(given_, name), part(p, b, t));
+      const Vec term = matvec(get(bag, name), one_part(p, b, t, Cut::none));
       sum = sum.empty() ? term : add(std::move(sum), term);
     }
     Vec larger(sum.size() / 2);
@@ -211,7 +239,7 @@ class Decoding {
       const bool halves = is_.readout_form == Readout::maxout_halves;
       larger[k] = halves ? std::max(sum[k], sum[k + larger.size()]) : std::max(sum[2 * k], sum[2 * k + 1]);
     }
-    return linear(given_, "W_o", "b_o", larger);
+    return linear(bag, "W_o", "b_o", larger);
   }
 
   // (B, steps, d) from one row a step and example.
@@ -247,6 +275,8 @@ class Decoding {
 
   const DecoderConvention& is_;
   const Arrays& given_;
+  const Decoding* still_;  // the same decoder with parameters that no difference moves, nullptr for a plain forward
+  const Intervention intervention_;
   const Array& y_;
   const Array* mask_;
   std::size_t B_, T_;
@@ -260,6 +290,13 @@ class Decoding {
 }  // namespace
 
 Arrays decode(const DecoderConvention& convention, const Arrays& given) { return Decoding(convention, given).run(); }
+
+Arrays decode(const DecoderConvention& convention, const Arrays& given, const Arrays& still,
+              const Intervention& intervention) {
+  Decoding calm(convention, still);
+  calm.run();
+  return Decoding(convention, given, &calm, intervention).run();
+}
 
 DecoderConvention bahdanau2014() {
   DecoderConvention convention;

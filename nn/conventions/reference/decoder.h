@@ -72,6 +72,11 @@ struct DecoderConvention {
 // Throws std::invalid_argument if the parts form a circle (c_t in the cell, s_t in the query).
 Arrays decode(const DecoderConvention& convention, const Arrays& given);
 
+// A forward whose central differences in `given`, taken at given = still, are what a wrong backward computes; there its
+// values are those of decode(convention, given).
+Arrays decode(const DecoderConvention& convention, const Arrays& given, const Arrays& still,
+              const Intervention& intervention);
+
 // Bahdanau et al. 2014: query s_{t-1}, cell on [y; c_t], readout of [s_t; y; c_t].
 DecoderConvention bahdanau2014();
 // The readout of the paper's appendix: maxout of s_{t-1}, y and c_t.

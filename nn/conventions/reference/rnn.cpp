@@ -43,7 +43,9 @@ CellState cell_step(const CellConvention& cell, const CellWeights& weights, Row 
 }
 
 Run run_sequence(const CellConvention& cell, const RunConvention& run, const CellWeights& weights, const Array& x,
-                 const std::vector<std::size_t>& lengths, const Array* h0, const Array* c0) {
+                 const std::vector<std::size_t>& lengths, const Array* h0, const Array* c0, const Still* still) {
+  if (still && (run.over_the_batch || run.restarts))
+    throw std::invalid_argument("reference run: a wrong backward is known for runs over time only");
   if (run.over_the_batch) {
     RunConvention over_time = run;
     over_time.over_the_batch = false;
@@ -58,12 +60,22 @@ Run run_sequence(const CellConvention& cell, const RunConvention& run, const Cel
     const std::size_t n = lengths.empty() ? T : lengths.at(b);
     if (n > T)
       throw std::invalid_argument("reference run: a length of " + std::to_string(n) + " in " + to_string(x.shape));
-    CellState state{h0 ? copy(h0->row({b})) : Vec(d), c0 ? copy(c0->row({b})) : Vec(d_c)};
+    const auto start = [&](const Array* h, const Array* c) {
+      return CellState{h ? copy(h->row({b})) : Vec(d), c ? copy(c->row({b})) : Vec(d_c)};
+    };
+    CellState state = start(h0, c0), calm = still ? start(still->h0, still->c0) : CellState{};
     const CellState first = state;
     const bool reads_all = run.after_end == AfterEnd::run_on || run.reading == Reading::reversed_row;
     for (std::size_t k = 0; k < T; ++k) {
       const std::size_t t = position(run.reading, k, n, T);
-      if (k < n || reads_all) state = cell_step(cell, weights, x.row({b, t}), run.restarts ? first : state);
+      if (still && (k < n || reads_all)) {
+        const bool moves = still->intervention.moves(k, reads_all ? T : n);
+        state = cell_step(cell, moves ? weights : *still->weights, x.row({b, t}),
+                          still->intervention.cut == Cut::carry ? calm : state);
+        calm = cell_step(cell, *still->weights, still->x->row({b, t}), calm);
+      } else if (k < n || reads_all) {
+        state = cell_step(cell, weights, x.row({b, t}), run.restarts ? first : state);
+      }
       const std::size_t place = run.outputs_in_reading_order ? k : t;
       if (place < n || run.after_end != AfterEnd::zero) out.h.set_row({b, place}, state.h);
     }

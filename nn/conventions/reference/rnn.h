@@ -35,14 +35,40 @@ struct RunConvention {
   bool restarts = false;                  // mistake: every step starts from h0 and c0 again
 };
 
+// Edges that backward does not follow, as after detach(). carry: the state that a cell continues. The others are a
+// decoder's. fed: context or attentional vector in the cell's input. query, context, weights: for all who read them.
+// states: what the cell gives, for all who read it but the cell.
+enum class Cut { none, carry, fed, query, context, weights, states };
+// Which uses of a parameter have a gradient. One step alone is what is left where `grad = ` stands for `grad += `.
+enum class Uses { all, first_step, last_step };
+
+// A change of the graph and of no value: what is cut, and parameters without a gradient, are read from a run that
+// stays still while central differences move the other one.
+struct Intervention {
+  Cut cut = Cut::none;
+  Uses uses = Uses::all;
+  bool moves(std::size_t step, std::size_t steps) const {
+    return uses == Uses::all || step == (uses == Uses::first_step ? 0 : steps - 1);
+  }
+};
+struct Still {
+  const CellWeights* weights = nullptr;
+  const Array* x = nullptr;
+  const Array* h0 = nullptr;
+  const Array* c0 = nullptr;
+  Intervention intervention;
+};
+
 struct Run {
   Array h;        // (B, T, d), h[b, t] belongs to x[b, t]
   Array final_h;  // (B, d), the state after the last token that was read
   Array final_c;  // (B, d) for an LSTM, otherwise (B, 0)
 };
 
-// x (B, T, d_in); lengths (B) or empty for full rows; h0 and c0 (B, d) or nullptr for zeros.
+// x (B, T, d_in); lengths (B) or empty for full rows; h0 and c0 (B, d) or nullptr for zeros. With still, the forward of
+// a wrong backward (rows of time, read step by step, only).
 Run run_sequence(const CellConvention& cell, const RunConvention& run, const CellWeights& weights, const Array& x,
-                 const std::vector<std::size_t>& lengths, const Array* h0 = nullptr, const Array* c0 = nullptr);
+                 const std::vector<std::size_t>& lengths, const Array* h0 = nullptr, const Array* c0 = nullptr,
+                 const Still* still = nullptr);
 
 }  // namespace gradus::reference

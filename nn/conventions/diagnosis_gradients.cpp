@@ -1,0 +1,411 @@
+// First each gradient against differences of the right forward; those that are wrong against differences of forwards
+// whose backward is wrong in a known way: what explains all of them is named once.
+#include "nn/conventions/diagnosis_gradients.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <stdexcept>
+
+#include "nn/conventions/diagnosis_stages.h"
+#include "nn/conventions/reference/finite_difference.h"
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+// Which part of the loss reaches the gradient.
+enum class Seen { all, first_example, last_example, last_step };
+
+// One way in which a backward pass is wrong although the forward is right.
+struct WrongBackward {
+  const char* code;
+  Intervention intervention;
+  Seen seen;
+  Said sentence, fix;
+};
+
+const std::vector<WrongBackward>& wrong_backwards() {
+  static const Said keep = {"keep it in the graph within a sequence", "同一序列内让它留在计算图里"};
+  static const Said sum = {"add to the gradient at every use: +=, not =", "每次使用都要累加梯度:用 += 而不是 ="};
+  static const std::vector<WrongBackward> all = {
+      {"STATE_DETACHED",
+       {Cut::states},
+       Seen::all,
+       {"the decoder's states were detached: no gradient flows through them",
+        "解码器状态被 detach 了:没有梯度流经它们"},
+       keep},
+      {"CARRY_DETACHED",
+       {Cut::carry},
+       Seen::all,
+       {"the state that the cell continues was detached: the gradient goes back one step only",
+        "传给循环单元的旧状态被 detach 了:梯度只能回传一步"},
+       keep},
+      {"FEED_DETACHED",
+       {Cut::fed},
+       Seen::all,
+       {"what attention hands to the cell (context or attentional vector) was detached: no gradient flows through it",
+        "注意力交给循环单元的向量(上下文或注意力向量)被 detach 了:没有梯度流经它"},
+       keep},
+      {"QUERY_DETACHED",
+       {Cut::query},
+       Seen::all,
+       {"the query was detached: no gradient flows from the scores into the states",
+        "查询被 detach 了:没有梯度从得分流入状态"},
+       keep},
+      {"CONTEXT_DETACHED",
+       {Cut::context},
+       Seen::all,
+       {"the context was detached: no gradient flows through it", "上下文向量被 detach 了:没有梯度流经它"},
+       keep},
+      {"WEIGHTS_DETACHED",
+       {Cut::weights},
+       Seen::all,
+       {"the attention weights were detached: no gradient flows through the score",
+        "注意力权重被 detach 了:没有梯度流经得分"},
+       keep},
+      {"GRAD_OVERWRITE",
+       {Cut::none, Uses::first_step},
+       Seen::all,
+       {"the gradient of % is the first step's share alone: every step of backward overwrites it where it should add",
+        "% 的梯度只剩第一步的贡献:反向的每一步都覆盖了它,而没有累加"},
+       sum},
+      {"GRAD_OVERWRITE",
+       {Cut::none, Uses::last_step},
+       Seen::all,
+       {"the gradient of % is the last step's share alone: the shares of the steps were not added up",
+        "% 的梯度只剩最后一步的贡献:各步的贡献没有累加"},
+       sum},
+      {"GRAD_ONE_EXAMPLE",
+       {},
+       Seen::first_example,
+       {"the gradient of % is the first example's share alone: it was not summed over the batch",
+        "% 的梯度只有第一个样本的贡献:没有对整批求和"},
+       sum},
+      {"GRAD_ONE_EXAMPLE",
+       {},
+       Seen::last_example,
+       {"the gradient of % is the last example's share alone: it was not summed over the batch",
+        "% 的梯度只有最后一个样本的贡献:没有对整批求和"},
+       sum},
+      {"GRAD_LAST_LOSS",
+       {},
+       Seen::last_step,
+       {"only the loss of the last step reaches the gradient of %", "只有最后一步的损失传到了 % 的梯度"},
+       {"add up the losses of all steps before backward", "反向之前先把各步的损失相加"}},
+  };
+  return all;
+}
+
+// A gradient that disagrees, at the places where it was compared.
+struct Wrong {
+  std::string name;
+  const Array* analytic;
+  Vec numeric;
+};
+
+class Gradients {
+ public:
+  Gradients(const Trace& trace, const Model& model, bool single, Verdict& verdict)
+      : trace_(trace), model_(model), single_(single), verdict_(verdict), inputs_(trace.arrays) {
+    if (trace.kind == TraceKind::decoder)
+      for (const char* name : {"s", "alpha", "c", "e", "htilde", "logits", "m"}) inputs_.erase(name);
+  }
+
+  void check() {
+    try {
+      const Arrays out = whole_forward(trace_.kind, model_, inputs_);
+      for (const auto& [name, g] : trace_.gradients)
+        if (const Array* o = reference::find(out, name); o && o->shape == g.shape) seeds_[name] = g;
+    } catch (const std::invalid_argument&) { return; }
+    if (seeds_.empty()) return;
+    set_entries();
+    if (entries_ == 0) {
+      verdict_.notes.push_back(
+          {"the gradients were not checked: the model is too large for central differences; dump a smaller one",
+           "未核对梯度:模型太大,不适合中心差分;请另存一个小模型"});
+      return;
+    }
+    const auto loss = [&](const Arrays& at) { return loss_of(whole_forward(trace_.kind, model_, at), Seen::all); };
+    std::vector<Wrong> wrong;
+    for (const auto& [name, analytic] : trace_.gradients) {
+      const Array* at = reference::find(inputs_, name);
+      if (seeds_.count(name) || !at) continue;
+      if (at->shape != analytic.shape) {
+        wrong_shape(name, analytic, *at);
+        continue;
+      }
+      const Vec numeric = differences(name, loss, entries_);
+      if (close(taken(analytic, entries_), numeric, analytic)) right_.push_back(name);
+      else wrong.push_back({name, &analytic, numeric});
+    }
+    if (!wrong.empty() && !one_reason_for_all(wrong))
+      for (const Wrong& w : wrong) judge(w);
+    for (Finding& f : found_) finish(f);
+    verdict_.findings.insert(verdict_.findings.begin(), found_.begin(), found_.end());
+    if (!right_.empty() && verdict_.code().empty())
+      verdict_.notes.push_back(
+          {std::to_string(right_.size()) + " gradients agree with central differences of the convention named",
+           std::to_string(right_.size()) + " 个梯度与所判约定的中心差分一致"});
+  }
+
+ private:
+  double loss_of(const Arrays& made, Seen seen) const {
+    double sum = 0;
+    for (const auto& [name, g] : seeds_) {
+      const Array& value = get(made, name);
+      if (seen == Seen::all) {
+        sum += dot(value.data, g.data);
+        continue;
+      }
+      const std::size_t B = g.dim(0), T = g.shape.size() > 1 ? g.dim(1) : 1, n = g.data.size() / B / T;
+      for (std::size_t k = 0; k < g.data.size(); ++k) {
+        const std::size_t b = k / n / T, t = k / n % T;
+        if (b == (seen == Seen::first_example  ? 0
+                  : seen == Seen::last_example ? B - 1
+                                               : b) &&
+            (seen != Seen::last_step || t + 1 == T))
+          sum += value.data[k] * g.data[k];
+      }
+    }
+    return sum;
+  }
+
+  // How many entries of each gradient can be compared in a fraction of a second, from the sizes alone.
+  void set_entries() {
+    double work = 500;
+    const Array* steps = reference::find(inputs_, trace_.kind == TraceKind::decoder     ? "y_emb"
+                                                  : trace_.kind == TraceKind::recurrent ? "x"
+                                                                                        : "query");
+    const double n = steps ? static_cast<double>(steps->dim(0) * steps->dim(1)) : 1;
+    for (const auto& [name, a] : inputs_) work += static_cast<double>(a.data.size()) * (a.shape.size() == 2 ? n : 4);
+    if (const Array* H = reference::find(inputs_, "H"), *v = reference::find(inputs_, "v_a"); H && v)
+      work += n * static_cast<double>(H->dim(1) * v->data.size()) * 20;
+    const double gradients = static_cast<double>(trace_.gradients.size());
+    entries_ = std::min<std::size_t>(24, static_cast<std::size_t>(1.5e8 / (2 * work * gradients)));
+  }
+
+  // Central differences at some entries, spread evenly.
+  Vec differences(const std::string& name, const ScalarFunction& loss, std::size_t entries) const {
+    Vec d;
+    Arrays at = inputs_;
+    Array& x = at[name];
+    for (std::size_t i : places(x, entries)) {
+      const double kept = x.data[i], h = 6e-6 * std::max(1.0, std::fabs(kept));
+      x.data[i] = kept + h;
+      const double above = loss(at);
+      x.data[i] = kept - h;
+      const double below = loss(at);
+      x.data[i] = kept;
+      d.push_back((above - below) / (2 * h));
+    }
+    return d;
+  }
+
+  static std::vector<std::size_t> places(const Array& x, std::size_t entries) {
+    std::vector<std::size_t> list;
+    const std::size_t n = x.data.size(), stride = std::max<std::size_t>(1, n / entries);
+    for (std::size_t k = 0; k * stride < n && list.size() < entries; ++k)
+      list.push_back(std::min(n - 1, k * stride + k % stride));  // no two in one column again and again
+    return list;
+  }
+
+  static Vec taken(const Array& a, std::size_t entries) {
+    Vec some;
+    for (std::size_t i : places(a, entries)) some.push_back(a.data[i]);
+    return some;
+  }
+
+  bool close(const Vec& a, const Vec& d, const Array& whole) const {
+    double most = 0, size = 0;
+    if (!std::all_of(a.begin(), a.end(), [](double x) { return std::isfinite(x); })) return false;
+    for (double x : whole.data) size = std::max(size, std::fabs(x));
+    for (std::size_t i = 0; i < a.size(); ++i)
+      most = std::max(most, std::fabs(a[i] - d[i])), size = std::max(size, std::fabs(d[i]));
+    return most <= bound() * std::max(size, single_ ? 1e-3 : 1e-5);
+  }
+  double bound() const { return single_ ? 2e-3 : 1e-6; }
+
+  // ---- wrong in a known way
+
+  // Whether the gradient is what this wrong backward gives.
+  bool explains(const WrongBackward& way, const std::string& name, const Array& analytic) const {
+    const std::size_t few = std::min<std::size_t>(entries_, 8);
+    const bool plain = way.intervention.cut == Cut::none && way.intervention.uses == Uses::all;
+    const auto loss = [&](const Arrays& at) {
+      return loss_of(plain ? whole_forward(trace_.kind, model_, at)
+                           : whole_forward(trace_.kind, model_, at, inputs_, way.intervention),
+                     way.seen);
+    };
+    try {
+      return close(taken(analytic, few), differences(name, loss, few), analytic);
+    } catch (const std::invalid_argument&) {
+      return false;  // this kind of trace has no such edge
+    }
+  }
+
+  static bool is_zero(const Array& a) {
+    return std::all_of(a.data.begin(), a.data.end(), [](double x) { return x == 0; });
+  }
+
+  // A cut edge shows in every gradient, and leaves those alone that are right.
+  bool one_reason_for_all(const std::vector<Wrong>& wrong) {
+    if (std::all_of(wrong.begin(), wrong.end(), [](const Wrong& w) { return is_zero(*w.analytic); })) return false;
+    std::vector<const WrongBackward*> fitting;
+    for (const WrongBackward& way : wrong_backwards()) {
+      const bool cut = way.intervention.cut != Cut::none;
+      if (std::all_of(wrong.begin(), wrong.end(), [&](const Wrong& w) { return explains(way, w.name, *w.analytic); }) &&
+          (!cut || std::all_of(right_.begin(), right_.end(), [&](const std::string& name) {
+            return explains(way, name, trace_.gradients.at(name));
+          })))
+        fitting.push_back(&way);
+    }
+    if (fitting.empty()) return false;
+    for (const Wrong& w : wrong) add(w.name, fitting);
+    return true;
+  }
+
+  void judge(const Wrong& w) {
+    const Array& analytic = *w.analytic;
+    const Vec a = taken(analytic, entries_);
+    const bool square = analytic.shape.size() == 2 && analytic.dim(0) == analytic.dim(1);
+    if (square) {
+      Vec flipped;
+      for (std::size_t i : places(analytic, entries_))
+        flipped.push_back(analytic.data[i % analytic.dim(1) * analytic.dim(1) + i / analytic.dim(1)]);
+      if (close(flipped, w.numeric, analytic))
+        return add(w.name, "GRAD_TRANSPOSED", Kind::graph, {"the gradient of % is transposed", "% 的梯度被转置了"},
+                   {"transpose it, and test with sizes that differ", "转置它,并用不同的尺寸测试"});
+    }
+    if (is_simple(w, a)) return;
+    std::vector<const WrongBackward*> fitting;
+    for (const WrongBackward& way : wrong_backwards())
+      if (explains(way, w.name, analytic)) fitting.push_back(&way);
+    if (!fitting.empty()) return add(w.name, fitting);
+    add(w.name, "GRAD_WRONG", Kind::graph,
+        {"the forward is right, but the gradient of % is not: the backward pass is wrong",
+         "前向正确,但 % 的梯度不对:反向传播有误"},
+        {"compare its backward with its forward, term by term", "逐项对照前向检查其反向"});
+  }
+
+  // Not finite, zero, or a multiple of what it should be.
+  bool is_simple(const Wrong& w, const Vec& a) {
+    const Vec& d = w.numeric;
+    double ad = 0, dd = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) ad += a[i] * d[i], dd += d[i] * d[i];
+    if (!std::all_of(w.analytic->data.begin(), w.analytic->data.end(), [](double x) { return std::isfinite(x); })) {
+      add(w.name, "GRAD_NOT_FINITE", Kind::numerics,
+          {"the gradient of % holds NaN or infinities", "% 的梯度含有 NaN 或无穷"},
+          {"compare its backward with its forward, term by term", "逐项对照前向检查其反向"});
+      return true;
+    }
+    if (is_zero(*w.analytic) && dd > 0) {
+      add(w.name, "GRAPH_DROPPED", Kind::graph,
+          {"the forward is right, but the gradient of % is 0 where it should not be: the graph was cut",
+           "前向正确,但 % 的梯度本不该为 0:计算图被切断了"},
+          {"do not take plain values out of the graph on the way from it to the loss",
+           "从它到损失的路径上不要取出脱离计算图的值"});
+      return true;
+    }
+    const double k = dd > 0 ? ad / dd : 0;
+    double off = 0, size = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      off = std::max(off, std::fabs(a[i] - k * d[i])), size = std::max(size, std::fabs(a[i]));
+    if (dd == 0 || a.size() < 2 || off > 10 * bound() * size) return false;
+    if (std::fabs(k + 1) < 1e-3)
+      add(w.name, "GRAD_SIGN", Kind::graph, {"the gradient of % has the wrong sign", "% 的梯度符号相反"},
+          {"remove the minus sign from its backward", "去掉反向里的负号"});
+    else
+      add(w.name, "GRAD_SCALED", Kind::graph,
+          {"the gradient of % is " + number(k) + " times what it should be", "% 的梯度是应有值的 " + number(k) + " 倍"},
+          {"look for a mean that should be a sum, or a use counted twice",
+           "检查是否把 sum 写成 mean,或某次使用被重复计数"});
+    return true;
+  }
+
+  void wrong_shape(const std::string& name, const Array& analytic, const Array& at) {
+    add(name, "UNBROADCAST_MISSING", Kind::broadcast,
+        {"the gradient of % has shape " + reference::to_string(analytic.shape) + ", " + shown(name) + " has " +
+             reference::to_string(at.shape),
+         "% 的梯度形状为 " + reference::to_string(analytic.shape) + ",而 " + shown(name) + " 为 " +
+             reference::to_string(at.shape)},
+        {"sum the gradient over the axes that were broadcast", "沿被广播的轴对梯度求和"});
+  }
+
+  // ---- what is said
+
+  static std::string number(double x) {
+    char text[40];
+    const auto end = std::to_chars(text, text + sizeof text, x, std::chars_format::general, 4).ptr;
+    return std::string(text, end);
+  }
+
+  // As the file calls it.
+  std::string shown(const std::string& name) const {
+    const auto file = trace_.read.find(name);
+    return file == trace_.read.end() ? name : file->second;
+  }
+
+  // Gradients with the same thing to say share a finding; % stands for their names.
+  void add(const std::string& name, const std::string& code, Kind kind, const Words& sentence, const Words& fix,
+           const std::vector<std::string>& alias = {}) {
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (found_[i].code == code && found_[i].sentence.en == sentence.en) return names_[i].push_back(shown(name));
+    Finding f;
+    f.code = code;
+    f.kind = kind;
+    f.sentence = sentence;
+    f.fix = fix;
+    f.alias = alias;
+    if (!alias.empty()) f.tell = {"the gradients of every parameter and of H", "每个参数与 H 的梯度"};
+    found_.push_back(f);
+    names_.push_back({shown(name)});
+  }
+
+  void add(const std::string& name, const std::vector<const WrongBackward*>& fitting) {
+    std::set<std::string> codes;
+    for (const WrongBackward* way : fitting) codes.insert(way->code);
+    if (codes.size() == 1) return add(name, fitting[0]->code, Kind::graph, fitting[0]->sentence, fitting[0]->fix);
+    std::string code;
+    for (const std::string& one : codes) code += (code.empty() ? "" : "|") + one;
+    add(name, code, Kind::graph,
+        {"several mistakes of backward give this same gradient of %", "有几种反向错误会得到 % 的这个梯度"},
+        {"look at the gradients of the other parameters", "再看其余参数的梯度"}, {codes.begin(), codes.end()});
+  }
+
+  void finish(Finding& f) const {
+    const std::vector<std::string>& names = names_[static_cast<std::size_t>(&f - found_.data())];
+    std::string list;
+    for (const std::string& name : names) { list += (list.empty() ? "" : ", ") + name; }
+    f.where = {(names.size() == 1 ? "the gradient of " : "the gradients of ") + list, list + " 的梯度"};
+    for (std::string* said : {&f.sentence.en, &f.sentence.zh})
+      if (const std::size_t place = said->find('%'); place != std::string::npos) said->replace(place, 1, list);
+    std::string given = "grad_" + list;
+    for (std::size_t at = 0; (at = given.find(", ", at)) != std::string::npos;) given.insert(at += 2, "grad_");
+    f.used = given + " as given";
+    f.paper = "central differences of the convention that the forward follows";
+    f.test = "CHECK(check_gradient(f, {" + list + "}).passed);";
+  }
+
+  const Trace& trace_;
+  const Model& model_;
+  const bool single_;
+  Verdict& verdict_;
+  Arrays inputs_, seeds_;
+  std::size_t entries_ = 24;
+  std::vector<std::string> right_;
+  std::vector<Finding> found_;
+  std::vector<std::vector<std::string>> names_;  // of each finding
+};
+
+}  // namespace
+
+void check_gradients(const Trace& trace, const Model& model, bool single, Verdict& verdict) {
+  Gradients(trace, model, single, verdict).check();
+}
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,14 @@
+// The gradients of a trace against central differences of the convention that its forward follows.
+#pragma once
+
+#include "nn/conventions/hypotheses.h"
+#include "nn/conventions/trace.h"
+#include "nn/conventions/verdict.h"
+
+namespace gradus::diagnosis {
+
+// Adds to the verdict what is wrong with the trace's gradients, one finding a mistake however many gradients show it,
+// or a note that they agree. single: the numbers are float32.
+void check_gradients(const Trace& trace, const Model& model, bool single, Verdict& verdict);
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,112 @@
+// The exam: models with planted mistakes, and correct ones, made by somebody who had not read the library. What is
+// planted stands in tests/fixtures/exam/exam.tsv, what was answered at first in first_run.tsv.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "nn/conventions/diagnosis.h"
+#include "nn/formats/json.h"
+
+using namespace gradus;
+using namespace gradus::diagnosis;
+using reference::Array;
+
+namespace {
+
+const std::string exam = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam/";
+
+std::string file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+Verdict of(const std::string& name, const std::string& claim) {
+  Options options;
+  options.claim = claim;
+  return diagnose(read_trace(exam + name), options);
+}
+
+std::set<std::string> mistakes(const Verdict& v) {
+  std::set<std::string> codes;
+  for (const Finding& f : v.findings)
+    if (f.error) codes.insert(f.code);
+  return codes;
+}
+
+}  // namespace
+
+TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and correct models raise no alarm") {
+  const Json expected = parse_json(file(exam + "expected.json"));
+  REQUIRE(expected.as_object().size() == 45);
+  for (const auto& entry : expected.as_object()) {
+    const std::string name = entry.first;
+    CAPTURE(name);
+    std::set<std::string> wanted;
+    for (const Json& code : entry.second.at("codes").as_array()) wanted.insert(code.as_string());
+    const Verdict v = of(name, entry.second.at("claims").as_string());
+    const std::string said = v.text();
+    CHECK_MESSAGE(mistakes(v) == wanted, said);
+    CHECK(v.exit_status() == (wanted.empty() ? 0 : 1));
+    std::size_t errors = 0;
+    for (const Finding& f : v.findings) errors += f.error;
+    CHECK(errors == wanted.size());  // once each, however many arrays show it
+  }
+}
+
+TEST_CASE("diagnosis exam: a finding about gradients calls them as the file does") {
+  const Verdict one = of("a22_gradient.safetensors", "pytorch");
+  REQUIRE(one.find("GRAD_OVERWRITE"));
+  CHECK(one.find("GRAD_OVERWRITE")->where.en == "the gradients of b_ih, b_hh");
+  const Verdict gates = of("b01_carry.safetensors", "bahdanau2014");
+  REQUIRE(gates.find("CARRY_DETACHED"));
+  CHECK(gates.find("CARRY_DETACHED")->where.en.find("U_r, U_z, U_n") != std::string::npos);
+}
+
+TEST_CASE("diagnosis exam: what one group of stages tells is not called open by another") {
+  const Verdict with_scores = of("c1_bahdanau.safetensors", "bahdanau2014");
+  for (const char* field : {"energy", "scale", "query"}) {
+    CAPTURE(field);
+    CHECK(!with_scores.leaves_open(field));
+  }
+  CHECK(!of("c3_luong.safetensors", "luong2015").leaves_open("values"));
+  CHECK(of("a05_score.safetensors", "luong2015").leaves_open("query"));  // it cancels in the softmax there
+}
+
+TEST_CASE("diagnosis exam: an unknown cell is a GRU's trouble only if its first step is") {
+  const Verdict handed_on = of("b15_feeding.safetensors", "luong2015");
+  REQUIRE(handed_on.find("UNKNOWN"));
+  CHECK(handed_on.find("UNKNOWN")->kind == Kind::convention);
+  // The same cell, with a first state that no GRU gives.
+  Trace trace = read_trace(exam + "b15_feeding.safetensors");
+  Array& s = trace.arrays.at("s");
+  const std::size_t d = s.dim(2);
+  for (std::size_t b = 0; b < s.dim(0); ++b)
+    for (std::size_t k = 0; k < d; ++k) s.data[(b * s.dim(1) + 1) * d + k] *= .9;
+  trace.arrays.erase("e"), trace.arrays.erase("alpha"), trace.arrays.erase("W_a");
+  const Verdict in_the_gates = diagnose(trace);
+  const auto cell = std::find_if(in_the_gates.findings.begin(), in_the_gates.findings.end(),
+                                 [](const Finding& f) { return f.where.en.find("cell") != std::string::npos; });
+  REQUIRE(cell != in_the_gates.findings.end());
+  CHECK(cell->code == "UNKNOWN");
+  CHECK(cell->kind == Kind::gru);
+}
+
+TEST_CASE("diagnosis exam: unknown weights that leak at some steps say at which") {
+  Trace trace = read_trace(exam + "c1_bahdanau.safetensors");
+  Array& alpha = trace.arrays.at("alpha");
+  const Array& mask = trace.arrays.at("mask");
+  const std::size_t last = alpha.dim(2) - 1;
+  for (std::size_t b = 0; b < alpha.dim(0); ++b)
+    if (mask.at({b, last}) == 0) alpha.at({b, 2, last}) = .125, alpha.at({b, 2, 0}) -= .125;
+  const Verdict v = diagnose(trace);
+  REQUIRE(v.find("UNKNOWN"));
+  CHECK(v.find("UNKNOWN")->kind == Kind::mask);
+  CHECK(v.find("UNKNOWN")->sentence.en.find("at step 3 only") != std::string::npos);
+}
