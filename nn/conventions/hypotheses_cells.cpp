@@ -183,7 +183,7 @@ std::vector<Field> gru_fields() {
        .apply = [](Model& m, const Arrays&) { return put(gru(m), &GruConvention::reset, GruReset::on_input); },
        .sentence = {"the reset gate multiplies the input's part of the candidate", "重置门乘在了输入那一项上"},
        .used = "n = tanh(r * (W x) + U h)",
-       .paper = "n = tanh(W x + U (r * h))",
+       .paper = "n = tanh(W x + U (r * h)); in PyTorch tanh(W x + b + r * (U h + b_u))",
        .fix = {"multiply h by r, not the input", "用 r 乘 h,而不是输入"},
        .test = cell_test},
       {.id = "by_update_gate",
@@ -818,7 +818,8 @@ std::vector<Field> run_fields() {
   fields.back().options = {
       {.id = "zero",
        .level = Level::benign,
-       .apply = [](Model& m, const Arrays&) { return m.run.after_end = m.both.after_end = AfterEnd::zero, true; },
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.run.after_end = m.both.after_end = AfterEnd::zero, has(a, "mask"); },
        .sentence = {"outputs behind the end are 0", "结束之后的输出为 0"}},
       {.id = "hold",
        .code = "RUN_HOLDS_LAST_STATE",
@@ -837,6 +838,7 @@ std::vector<Field> run_fields() {
        .paper = "h after `length` steps",
        .fix = {"stop each row at its length (pack the sequences)", "每行在其长度处停止(打包序列)"},
        .test = "append padding: CHECK(final state is unchanged);"},
+      {.id = "no_end", .level = Level::benign, .apply = [](Model&, const Arrays& a) { return !has(a, "mask"); }},
   };
   fields.push_back({"reading", {Stage::run}, {"how the backward direction reads", "反向如何读取"}, padded, {}});
   fields.back().options = {
