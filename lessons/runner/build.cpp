@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "lessons/common/interrupt.h"
+#include "lessons/runner/process.h"
 
 namespace gradus {
 
@@ -63,47 +64,6 @@ std::string last_line(const std::string& text) {
   return text.substr(start == std::string::npos ? 0 : start + 1, end - (start == std::string::npos ? -1 : start));
 }
 
-struct Outcome {
-  int code = 0;
-  std::string output;
-};
-
-// Runs a command with its output kept; `watch` sees all of it so far whenever more has come.
-template <typename Watch> Outcome run_captured(const std::vector<std::string>& words, Watch watch) {
-  int ends[2];
-  if (::pipe(ends) != 0) return {could_not_start, std::strerror(errno)};
-  std::vector<char*> pointers = pointers_to(words);
-  const pid_t child = ::fork();
-  if (child < 0) {
-    ::close(ends[0]);
-    ::close(ends[1]);
-    return {could_not_start, std::strerror(errno)};
-  }
-  if (child == 0) {
-    const int nothing = ::open("/dev/null", O_RDONLY);
-    ::dup2(nothing, STDIN_FILENO);
-    ::dup2(ends[1], STDOUT_FILENO);
-    ::dup2(ends[1], STDERR_FILENO);
-    ::close(ends[0]);
-    ::close(ends[1]);
-    ::execvp(pointers[0], pointers.data());
-    _exit(could_not_start);
-  }
-  ::close(ends[1]);
-  Outcome outcome;
-  char buffer[4096];
-  while (true) {
-    const ssize_t got = ::read(ends[0], buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    outcome.output.append(buffer, static_cast<std::size_t>(got));
-    watch(outcome.output);
-  }
-  ::close(ends[0]);
-  outcome.code = wait_for(child);
-  return outcome;
-}
-
 }  // namespace
 
 fs::path lesson_program(const fs::path& build, const std::string& lesson_id) {
@@ -111,6 +71,10 @@ fs::path lesson_program(const fs::path& build, const std::string& lesson_id) {
 }
 
 int build_lesson(const fs::path& build, const std::string& lesson_id, const Terminal& terminal, Lang lang) {
+  return build_target(build, fmt::format("lessons/{0}/{0}", lesson_id), terminal, lang);
+}
+
+int build_target(const fs::path& build, const std::string& target, const Terminal& terminal, Lang lang) {
   std::error_code error;
   if (!fs::exists(build / "build.ninja", error)) {
     complain(fmt::format(fmt::runtime(tr(lang, "{0} is not set up; start ./gradus, or: meson setup {0}\n",
@@ -120,26 +84,27 @@ int build_lesson(const fs::path& build, const std::string& lesson_id, const Term
   }
   // The script ./gradus takes the same lock: two terminals must not build at once.
   const BuildLock lock(build / "gradus_lock");
-  const std::string target = fmt::format("lessons/{0}/{0}", lesson_id);
-  const std::vector<std::string> command = {"ninja", "-C", build.string(), target};
   bool line_on_screen = false;
-  const Outcome outcome = run_captured(command, [&](const std::string& output) {
+  Job job;
+  job.words = {"ninja", "-C", build.string(), target};
+  job.watch = [&](const std::string& output) {
     const std::string line = last_line(output);
     if (!terminal.live || !line.starts_with('[')) return;
     say("\r\x1b[2K" + cut_to_width(printable(line), terminal.width - 1));
     line_on_screen = true;
-  });
+  };
+  const JobResult outcome = run_job(job);
   if (line_on_screen) say("\r\x1b[2K");
-  if (outcome.code == 0) return 0;
+  if (outcome.exit_code == 0) return 0;
   if (interrupted()) return 130;
-  if (outcome.code == could_not_start) {
+  if (outcome.exit_code == could_not_start) {
     complain(tr(lang, "ninja could not be started; ./gradus installs what is missing\n",
                 "无法启动 ninja；运行 ./gradus 会安装缺少的程序\n"));
     return 1;
   }
-  complain(fmt::format(fmt::runtime(tr(lang, "{0}\nlesson {1} was not built; all of it: ninja -C {2} {3}\n",
-                                       "{0}\n第 {1} 课编译失败；完整输出：ninja -C {2} {3}\n")),
-                       compiler_words(outcome.output), lesson_id, build.string(), target));
+  complain(fmt::format(fmt::runtime(tr(lang, "{0}\n{2} was not built; all of it: ninja -C {1} {2}\n",
+                                       "{0}\n{2} 编译失败；完整输出：ninja -C {1} {2}\n")),
+                       compiler_words(outcome.output), build.string(), target));
   return 1;
 }
 

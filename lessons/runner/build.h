@@ -9,8 +9,10 @@
 
 namespace gradus {
 
-// Brings the lesson's program up to date through ninja. Quiet when there is nothing to do, one moving line on a
-// terminal, and the compiler's own words when it fails. Returns an exit code: 0, 1 (not built), 130 (interrupted).
+// Brings a target of the build, or a lesson's program, up to date through ninja. Quiet when there is nothing to do, one
+// moving line on a terminal, and the compiler's own words when it fails. Returns an exit code: 0, 1 (not built), 130
+// (interrupted).
+int build_target(const std::filesystem::path& build, const std::string& target, const Terminal& terminal, Lang lang);
 int build_lesson(const std::filesystem::path& build, const std::string& lesson_id, const Terminal& terminal, Lang lang);
 
 // Where build_lesson puts it.

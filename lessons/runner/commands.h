@@ -35,6 +35,11 @@ const std::vector<Command>& commands();
 int run_command(const Course& course, const std::vector<std::string>& arguments);
 int try_command(const Course& course, const std::vector<std::string>& arguments);
 int list_command(const Course& course, const std::vector<std::string>& arguments);
+int start_command(const Course& course, const std::vector<std::string>& arguments);
+int check_command(const Course& course, const std::vector<std::string>& arguments);
+int hint_command(const Course& course, const std::vector<std::string>& arguments);
+int solution_command(const Course& course, const std::vector<std::string>& arguments);
+int reset_command(const Course& course, const std::vector<std::string>& arguments);
 int diagnose_command(const Course& course, const std::vector<std::string>& arguments);
 int help_command(const Course& course, const std::vector<std::string>& arguments);
 

@@ -5,8 +5,22 @@
 
 #include "lessons/common/table.h"
 #include "lessons/runner/commands.h"
+#include "lessons/runner/exercise.h"
+#include "lessons/runner/state.h"
 
 namespace gradus {
+
+namespace {
+
+std::string exercise_state(const Course& course, const CourseLesson& lesson, const CourseState& state, Lang lang) {
+  if (!has_exercise(course, lesson)) return "";
+  const std::string is = state.get(lesson.id, "state");
+  if (is == "passed")
+    return fmt::format(fmt::runtime(tr(lang, "passed {}", "已通过 {}")), state.get(lesson.id, "passed_on"));
+  return std::string(is.empty() ? tr(lang, "not started", "未开始") : tr(lang, "in progress", "进行中"));
+}
+
+}  // namespace
 
 int list_command(const Course& course, const std::vector<std::string>& arguments) {
   const CommandSpec spec = {.program = "./gradus list",
@@ -21,14 +35,16 @@ int list_command(const Course& course, const std::vector<std::string>& arguments
   if (parsed.exit_code) return leave(parsed);
   const Lang lang = parsed.options.lang;
   Table table({std::string(tr(lang, "lesson", "课程")), std::string(tr(lang, "about", "内容")),
-               std::string(tr(lang, "minutes", "分钟")), std::string(tr(lang, "run", "已运行"))},
-              {Align::left, Align::left, Align::right, Align::left});
+               std::string(tr(lang, "minutes", "分钟")), std::string(tr(lang, "exercise", "练习")),
+               std::string(tr(lang, "run", "已运行"))},
+              {Align::left, Align::left, Align::right, Align::left, Align::left});
+  const CourseState state = read_state(course);
   for (const CourseLesson& lesson : course.lessons) {
     std::error_code ignored;
     const bool was_run = std::filesystem::exists(output_directory(parsed.options, lesson.id) / "metrics.json", ignored);
     table.add_row({lesson.number() + " " + lesson.slug(), std::string(tr(lang, lesson.title_en, lesson.title_zh)),
                    lesson.minutes ? fmt::format("{}", *lesson.minutes) : "",
-                   std::string(was_run ? tr(lang, "yes", "是") : "")});
+                   exercise_state(course, lesson, state, lang), std::string(was_run ? tr(lang, "yes", "是") : "")});
   }
   say(table.text(find_terminal(parsed.options)));
   return 0;

@@ -105,7 +105,7 @@ build lessons/13_broken/13_broken: fail ../lessons/08_scores/program.sh
 TEXT
 mkdir "$root/lessons/13_broken" && touch "$root/lessons/13_broken/lesson.cpp" "$root/lessons/12_no_source/lesson.cpp"
 check 'a lesson that does not compile: the compiler speaks' 1 '' 'lesson.cpp:3:1: error: expected' run 13
-check 'a lesson that ninja does not know' 1 '' 'lesson 12_no_source was not built' run 12
+check 'a lesson that ninja does not know' 1 '' '12_no_source was not built' run 12
 check 'a checkout that is not set up' 1 '' 'is not set up; start ./gradus' --build "$scratch/none" run 09
 env PATH=/nonexistent "$runner" --root "$root" --build "$root/build" run 9 2>"$scratch/err"
 holds 'no ninja' grep -q 'ninja could not be started' "$scratch/err"

@@ -1,0 +1,20 @@
+// WRONG_SHAPE: d_attn numbers for every position, because nothing turns them into one
+#include "lessons/09_bahdanau/exercise.h"
+
+namespace gradus::lesson09 {
+
+Var additive_keys(const Var& H, const Var& U_a) { return affine("U_a h_i", H, U_a, Var()); }
+
+Var additive_score(const Var& query, const Var& keys, const Var& W_a, const Var&) {
+  const Var q = expand_new(matmul(query, transpose(W_a)), Axis{1}, keys.size(Axis{1}));
+  return tanh(q + keys);
+}
+
+Step decoder_step(const Var& y_emb, const State& s_prev, const Memory& memory, const DecoderParts& parts) {
+  const Var scores = additive_score(s_prev, memory.keys, parts.W_a, parts.v_a);
+  const auto [context, weights] = attend(scores, memory.values, memory.mask);
+  const State s_t = parts.cell.step(concat({y_emb, context}, Axis{1}), s_prev);
+  return {s_t, context, weights};
+}
+
+}  // namespace gradus::lesson09

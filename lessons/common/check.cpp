@@ -1,0 +1,196 @@
+// Building blocks of checks: small tables of expected and got, and the library's reports as failures.
+#include "lessons/common/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+namespace gradus::check {
+
+namespace {
+
+std::string position_text(const std::vector<std::int64_t>& position) {
+  std::string out;
+  for (const std::int64_t index : position) out += fmt::format("{}{}", out.empty() ? "" : ", ", index);
+  return "[" + out + "]";
+}
+
+// The numbers of the row in which the element stands: "(0.300089, 0.437498)", at most eight of them.
+std::string row_text(const std::vector<double>& numbers, std::size_t row_length, std::size_t element) {
+  constexpr std::size_t most = 8;
+  const std::size_t start = row_length == 0 ? 0 : element / row_length * row_length;
+  const std::size_t end = std::min(start + std::max<std::size_t>(row_length, 1), numbers.size());
+  std::string out;
+  for (std::size_t i = start; i < std::min(end, start + most); ++i) {
+    out += fmt::format("{}{:.6g}", i > start ? ", " : "", numbers[i]);
+  }
+  return "(" + out + (end > start + most ? ", ...)" : ")");
+}
+
+// Where the row stands in a tensor of that shape: "keys[0, 2]".
+std::string row_name(const std::string& what, const Shape& shape, std::size_t row_length, std::size_t element) {
+  std::size_t row = row_length == 0 ? 0 : element / row_length;
+  std::vector<std::int64_t> position;
+  for (int axis = shape.rank() - 2; axis >= 0; --axis) {
+    const auto length = static_cast<std::size_t>(shape[axis]);
+    position.insert(position.begin(), static_cast<std::int64_t>(row % length));
+    row /= length;
+  }
+  return position.empty() ? what : what + position_text(position);
+}
+
+Failure plain(const char* code, Words why) {
+  Failure failure;
+  failure.code = code;
+  failure.why = std::move(why);
+  return failure;
+}
+
+Result nothing_returned(const std::string& what, const Var& got) {
+  if (got.defined()) return std::nullopt;
+  return plain(not_written, {"nothing is returned yet for " + what + ": this is a place to fill",
+                             what + " 还没有返回任何结果：这里要由你来写"});
+}
+
+Failure thrown(const char* code, Words why, const char* what) {
+  Failure failure = plain(code, std::move(why));
+  failure.got = what;
+  return failure;
+}
+
+}  // namespace
+
+Result first_of(const std::vector<At>& checks) {
+  for (const At& check : checks) {
+    Result failure = guarded(check.run);
+    if (failure && failure->place.empty()) failure->place = check.place;
+    if (failure) return failure;
+  }
+  return std::nullopt;
+}
+
+Result guarded(const std::function<Result()>& check) {
+  try {
+    return check();
+  } catch (const ShapeError& error) {
+    return thrown("SHAPE_ERROR", {"two shapes do not fit", "有两个形状对不上"}, error.what());
+  } catch (const std::bad_alloc&) {
+    return thrown("OUT_OF_MEMORY", {"your code asks for memory without end", "你的代码不停地申请内存"}, "");
+  } catch (const std::exception& error) {
+    return thrown("EXCEPTION", {"your code throws an exception", "你的代码抛出了异常"}, error.what());
+  } catch (...) {
+    return thrown("EXCEPTION",
+                  {"your code throws something that is no std::exception", "你的代码抛出了并非 std::exception 的东西"},
+                  "");
+  }
+}
+
+Result has_shape(const std::string& what, const Var& got, const Shape& expected, const std::string& symbols) {
+  if (Result missing = nothing_returned(what, got)) return missing;
+  if (got.shape() == expected) return std::nullopt;
+  Failure failure = plain(wrong_shape, {"the shape is wrong: " + what, what + " 的形状不对"});
+  failure.expected = symbols + " = " + to_string(expected);
+  failure.got = to_string(got.shape());
+  return failure;
+}
+
+Result has_numbers(const std::string& what, const Var& got, const std::vector<double>& expected, double tolerance) {
+  if (Result missing = nothing_returned(what, got)) return missing;
+  const std::vector<double> numbers = got.value().to_vector();
+  if (numbers.size() != expected.size()) {
+    Failure failure =
+        plain(wrong_shape, {fmt::format("{} has another number of elements", what), what + " 的元素个数不对"});
+    failure.expected = fmt::format("{}", expected.size());
+    failure.got = fmt::format("{}, shape {}", numbers.size(), to_string(got.shape()));
+    return failure;
+  }
+  double largest = 1;
+  for (const double x : expected) largest = std::max(largest, std::abs(x));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (std::abs(numbers[i] - expected[i]) <= tolerance * largest) continue;
+    Failure failure =
+        plain(wrong_numbers, {fmt::format("{} is not what the formula gives", what), what + " 与公式算出的不同"});
+    const std::size_t row =
+        got.rank() == 0 ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(got.shape()[got.rank() - 1], 1));
+    const std::string name = row_name(what, got.shape(), row, i);
+    failure.expected = name + " = " + row_text(expected, row, i);
+    failure.got = name + " = " + row_text(numbers, row, i);
+    return failure;
+  }
+  return std::nullopt;
+}
+
+Result has_numbers(const std::string& what, const Var& got, const Var& expected, double tolerance) {
+  if (Result wrong = has_shape(what, got, expected.shape(), "")) return wrong;
+  return has_numbers(what, got, expected.value().to_vector(), tolerance);
+}
+
+Result passes(const GradientReport& report) {
+  if (report.passed) return std::nullopt;
+  Failure failure = plain(to_string(report.verdict), {"the gradient that the tape gives is not that of the function",
+                                                      "计算图给出的梯度不是这个函数的梯度"});
+  if (report.verdict == GradientVerdict::nothing_tested) {
+    failure.why = {"a parameter changes nothing at all, so there is no gradient to check",
+                   "有一个参数对结果毫无影响，因此没有梯度可查"};
+  }
+  for (const GradientEntry& entry : report.entries) {
+    if (entry.verdict != report.verdict) continue;
+    const std::string name = fmt::format("d/d{}{}", entry.name, position_text(entry.position));
+    failure.expected = fmt::format("{} = {:.6g}  (differences)", name, entry.numeric);
+    failure.got = fmt::format("{} = {:.6g}  (backward)", name, entry.analytic);
+    break;
+  }
+  return failure;
+}
+
+Result passes(const ReferenceReport& report) {
+  if (report.passed) return std::nullopt;
+  Failure failure = plain(reference_differs, {"another program, written from the paper, computes something else",
+                                              "另一个照论文写的程序算出的结果不同"});
+  for (const ValueEntry& entry : report.outputs) {
+    if (entry.passed) continue;
+    const std::string name = entry.name + position_text(entry.position);
+    failure.expected = fmt::format("{} = {:.6g}", name, entry.reference);
+    failure.got = fmt::format("{} = {:.6g}", name, entry.value);
+    if (!entry.note.empty()) failure.got += "  (" + entry.note + ")";
+    return failure;
+  }
+  for (const GradientEntry& entry : report.leaves) {
+    if (entry.verdict == GradientVerdict::passed) continue;
+    const std::string name = fmt::format("dL/d{}{}", entry.name, position_text(entry.position));
+    failure.expected = fmt::format("{} = {:.6g}", name, entry.numeric);
+    failure.got = fmt::format("{} = {:.6g}", name, entry.analytic);
+    return failure;
+  }
+  failure.got = report.note;
+  return failure;
+}
+
+Result passes(const Probe& probe) {
+  if (probe.passed) return std::nullopt;
+  Failure failure = plain(probe_failed, {probe.sentence, probe.sentence});
+  failure.got = probe.name + (probe.measured.empty() ? "" : ": " + probe.measured);
+  return failure;
+}
+
+Result passes(const diagnosis::Verdict& verdict) {
+  for (const diagnosis::Finding& finding : verdict.findings) {
+    Failure failure;
+    failure.code = finding.code;
+    failure.why = finding.sentence;
+    failure.used = finding.used;
+    failure.paper = finding.paper;
+    failure.fix = finding.fix;
+    failure.test = finding.test;
+    if (!finding.error) {  // trained from scratch it would not matter; here the weights are given
+      failure.fix = {"follow the paper: the weights here expect it", "照论文的写法；这里给定的权重要求这样"};
+      failure.test.clear();
+    }
+    return failure;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gradus::check

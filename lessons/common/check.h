@@ -1,0 +1,93 @@
+// What a lesson's check.cpp is made of: parts in the order in which a learner should mend them.
+//
+//   Check gradus::check::lesson_check() {
+//     return {.lesson = "09_bahdanau",
+//             .taught = {"gradus::Score::"},
+//             .parts = {{"shapes", {"shapes", "形状"}, "shapes", check_shapes}, ...},
+//             .diagnose = name_the_mistake};
+//   }
+//
+// A part returns nothing when all is well, or the first failure that it finds. The program that runs the parts is
+// lessons/common/check_main.cpp; what a learner sees of it is printed by lessons/runner/check.cpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autograd/check_gradient.h"
+#include "nn/conventions/check_reference.h"
+#include "nn/conventions/probes.h"
+#include "nn/conventions/verdict.h"
+
+namespace gradus::check {
+
+using Words = diagnosis::Words;  // {english, chinese}
+
+struct Failure {
+  std::string code;           // the verdict, stable: "WRONG_SHAPE", "ATTN_QUERY_POST_STEP"
+  std::string place;          // the function to look at
+  Words why;                  // one sentence in the words of the note
+  std::string expected, got;  // small: a line or a few; may be empty
+  std::string used, paper;    // formulas, where a diagnosis knows them
+  Words fix = {};             // what to do, where it is known
+  std::string test = {};      // a line that would have caught it
+  std::string section = {};   // anchor in the lesson's README; the part's when empty
+};
+using Result = std::optional<Failure>;
+
+struct Part {
+  std::string name;     // stable: "shapes", "numbers", "self_check", "reference_check", "probes", "diagnosis"
+  Words title;          // what it asks, in a few words
+  std::string section;  // anchor in the lesson's README
+  std::function<Result()> run;
+};
+
+struct Check {
+  std::string lesson;               // name of its directory
+  std::vector<std::string> taught;  // beginnings of library names that the learner is to write, not to call
+  std::vector<Part> parts;
+  // Says which known mistake it is, when a part has failed with one of the general codes below. May be empty.
+  std::function<Result()> diagnose = {};
+};
+
+Check lesson_check();  // each check.cpp defines it
+
+// ---- general codes: a diagnosis may replace the last three with a name
+inline constexpr const char* not_written = "NOT_WRITTEN";  // still as in the starter: returns nothing
+inline constexpr const char* wrong_shape = "WRONG_SHAPE";
+inline constexpr const char* wrong_numbers = "WRONG_NUMBERS";
+inline constexpr const char* reference_differs = "REF_DIFFERS";
+inline constexpr const char* probe_failed = "PROBE_FAILED";
+
+// ---- building blocks
+
+// A check, and the function to look at when it fails or when something is thrown in it.
+struct At {
+  std::string place;
+  std::function<Result()> run;
+};
+// The first failure of several checks, which run in order and only as far as needed.
+Result first_of(const std::vector<At>& checks);
+
+// In what follows `what` names the result that was got: "keys", "c_1".
+
+// The result is there and has that shape; `symbols` says it in letters: "(B, T_enc, d_attn)".
+Result has_shape(const std::string& what, const Var& got, const Shape& expected, const std::string& symbols);
+// Every number within `tolerance` of the expected ones (row-major), relative to the largest of them or to 1.
+Result has_numbers(const std::string& what, const Var& got, const std::vector<double>& expected,
+                   double tolerance = 1e-9);
+Result has_numbers(const std::string& what, const Var& got, const Var& expected, double tolerance = 1e-9);
+
+// What the check answers; what is thrown in it becomes a failure of its own ("SHAPE_ERROR", "EXCEPTION", ...).
+Result guarded(const std::function<Result()>& check);
+
+// Reports of the library as failures: self check (G1), reference check (G2), probes (G3), diagnosis. A diagnosis passes
+// when it has nothing to remark: with given weights a convention of one's own is a mistake too.
+Result passes(const GradientReport& report);
+Result passes(const ReferenceReport& report);
+Result passes(const Probe& probe);
+Result passes(const diagnosis::Verdict& verdict);
+
+}  // namespace gradus::check

@@ -1,0 +1,181 @@
+// main of the program that a learner's file is linked into: runs the lesson's parts and reports each on a pipe that
+// only ./gradus holds. It prints nothing: what appears on stdout comes from the learner's code.
+//
+//   program UNDEFINED_SYMBOLS TOKEN first|all PIPE
+//
+// Records are JSON objects, each followed by the byte 0x1e. The last record carries TOKEN; without it nothing has
+// passed, however the program ended.
+#include <execinfo.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <new>
+
+#include "lessons/common/check.h"
+#include "nn/formats/json.h"
+
+namespace gradus::check {
+
+namespace {
+
+int record_pipe = -1;
+
+void send(const char* text, std::size_t length) {
+  while (length > 0) {
+    const ssize_t done = ::write(record_pipe, text, length);
+    if (done <= 0) return;
+    text += done;
+    length -= static_cast<std::size_t>(done);
+  }
+}
+
+void send(const Json& record) {
+  const std::string line = to_text(record) + "\x1e";  // the separator
+  send(line.data(), line.size());
+}
+
+// A crash, or the end of the allowed time, says where it happened, then happens. Only what is allowed in a signal
+// handler.
+void on_crash(int signal_number) {
+  void* addresses[64];
+  const int depth = ::backtrace(addresses, 64);
+  char line[64 * 20 + 64] = "{\"crash\":[";
+  char* at = line + std::strlen(line);
+  for (int i = 0; i < depth; ++i) {
+    if (i > 0) *at++ = ',';
+    at = std::to_chars(at, line + sizeof line - 4, reinterpret_cast<std::uintptr_t>(addresses[i])).ptr;
+  }
+  std::memcpy(at, "]}\x1e", 3);
+  send(line, static_cast<std::size_t>(at + 3 - line));
+  ::signal(signal_number, SIG_DFL);
+  ::raise(signal_number);
+}
+
+void watch_for_crashes() {
+  static char stack[1 << 16];  // of its own: an endless recursion has used the other one up
+  stack_t other{};
+  other.ss_sp = stack;
+  other.ss_size = sizeof stack;
+  ::sigaltstack(&other, nullptr);
+  void* once[1];
+  ::backtrace(once, 1);  // loads what it needs now
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU}) {
+    struct sigaction action {};
+    action.sa_handler = on_crash;
+    action.sa_flags = SA_ONSTACK;
+    ::sigaction(number, &action, nullptr);
+  }
+}
+
+// Nothing may be allocated any more, so this is said at once and ends the program.
+[[noreturn]] void on_out_of_memory() {
+  constexpr char record[] = "{\"out_of_memory\":true}\x1e";
+  send(record, sizeof record - 1);
+  _exit(1);
+}
+
+Json words(const Words& text) { return Json::object({{"en", text.en}, {"zh", text.zh}}); }
+
+Json to_json(const Failure& failure, const Part& part) {
+  return Json::object({{"code", failure.code},
+                       {"place", failure.place},
+                       {"why", words(failure.why)},
+                       {"expected", failure.expected},
+                       {"got", failure.got},
+                       {"used", failure.used},
+                       {"paper", failure.paper},
+                       {"fix", words(failure.fix)},
+                       {"test", failure.test},
+                       {"section", failure.section.empty() ? part.section : failure.section}});
+}
+
+// A general failure gets the name of the mistake, when the diagnosis knows it; expected and got stay.
+void give_name(const Check& check, Failure& failure) {
+  const bool general =
+      failure.code == wrong_numbers || failure.code == reference_differs || failure.code == probe_failed;
+  if (!general || !check.diagnose) return;
+  const Result named = guarded(check.diagnose);
+  if (!named || named->code.empty() || named->code == "UNKNOWN" || named->why.empty() || named->code == "EXCEPTION" ||
+      named->code == "SHAPE_ERROR")
+    return;
+  failure.code = named->code;
+  failure.why = named->why;
+  failure.used = named->used;
+  failure.paper = named->paper;
+  failure.fix = named->fix;
+  failure.test = named->test;
+  if (!named->place.empty()) failure.place = named->place;
+  if (!named->section.empty()) failure.section = named->section;
+}
+
+// The learner's object must not call the library's own version of what is to be written.
+Result uses_library_part(const Check& check, const std::string& undefined_symbols) {
+  for (const std::string& taught : check.taught) {
+    const std::size_t at = undefined_symbols.find("\n" + taught);
+    if (at == std::string::npos) continue;
+    Failure failure;
+    failure.code = "USES_LIBRARY_PART";
+    failure.got = undefined_symbols.substr(at + 1, undefined_symbols.find('\n', at + 1) - at - 1);
+    failure.why = {"this calls the library's own version of what the lesson asks you to write",
+                   "这里调用了库里现成的实现，而它正是本课要你自己写的"};
+    return failure;
+  }
+  return std::nullopt;
+}
+
+std::string read_all(const char* file) {
+  std::string text = "\n";
+  if (std::FILE* stream = std::fopen(file, "rb")) {
+    char buffer[4096];
+    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, stream)) > 0;) text.append(buffer, got);
+    std::fclose(stream);
+  }
+  return text;
+}
+
+void run_parts(const char* symbols_file, const std::string& token, bool all) {
+  Check check = lesson_check();
+  const std::string symbols = read_all(symbols_file);
+  check.parts.insert(check.parts.begin(), {"own_work", {"your own work", "自己动手"}, "", [&] {
+                                             return uses_library_part(check, symbols);
+                                           }});
+  Json names = Json::array();
+  for (const Part& part : check.parts) {
+    names.push_back(Json::object({{"name", part.name}, {"title", words(part.title)}, {"section", part.section}}));
+  }
+  send(Json::object({{"lesson", check.lesson}, {"parts", names}}));
+  bool passed = true;
+  for (const Part& part : check.parts) {
+    send(Json::object({{"begin", part.name}}));
+    const auto start = std::chrono::steady_clock::now();
+    Result failure = guarded(part.run);
+    if (failure) give_name(check, *failure);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    send(Json::object(
+        {{"part", part.name}, {"seconds", seconds}, {"failure", failure ? to_json(*failure, part) : Json()}}));
+    passed = passed && !failure;
+    if (failure && !all) break;
+  }
+  send(Json::object({{"verdict", passed ? "passed" : "failed"}, {"token", token}}));
+}
+
+}  // namespace
+
+}  // namespace gradus::check
+
+int main(int argc, char** argv) {
+  if (argc != 5) return 2;
+  const std::string token = argv[2];
+  std::memset(argv[2], '-', token.size());  // not for the learner's code to find
+  const std::string pipe_number = argv[4];
+  std::from_chars(pipe_number.data(), pipe_number.data() + pipe_number.size(), gradus::check::record_pipe);
+  gradus::check::watch_for_crashes();
+  std::set_new_handler(gradus::check::on_out_of_memory);
+  gradus::check::run_parts(argv[1], token, std::string(argv[3]) == "all");
+  _exit(0);
+}

@@ -1,0 +1,121 @@
+// ./gradus check: what is right in an exercise, and the first thing to mend.
+#include <fmt/format.h>
+
+#include "lessons/common/files.h"
+#include "lessons/runner/exercise.h"
+#include "lessons/runner/state.h"
+
+namespace gradus {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What to do now, below a report.
+std::string next_step(const Course& course, const CourseLesson& lesson, const CheckReport& report, Lang lang) {
+  const std::string number = lesson.number();
+  if (!report.passed)
+    return fmt::format(fmt::runtime(tr(lang, "  hint      ./gradus hint {}\n", "  提示      ./gradus hint {}\n")),
+                       number);
+  std::string out = fmt::format(
+      fmt::runtime(tr(lang, "  ours      ./gradus solution {}\n", "  参考答案  ./gradus solution {}\n")), number);
+  bool seen = false;
+  for (const CourseLesson& other : course.lessons) {
+    if (seen && has_exercise(course, other)) {
+      return out +
+             fmt::format(fmt::runtime(tr(lang, "  next      ./gradus start {}\n", "  下一课    ./gradus start {}\n")),
+                         other.number());
+    }
+    seen = seen || other.id == lesson.id;
+  }
+  return out;
+}
+
+}  // namespace
+
+const CourseLesson* current_lesson(const Course& course, const std::vector<std::string>& words, Lang lang) {
+  if (!words.empty()) return find_lesson(course, words[0], lang);
+  const std::string id = read_state(course).get("", "current");
+  for (const CourseLesson& lesson : course.lessons) {
+    if (lesson.id == id) return &lesson;
+  }
+  misuse("./gradus", tr(lang, "which lesson? For example: ./gradus start 09", "哪一课？例如：./gradus start 09"), lang);
+  return nullptr;
+}
+
+void remember_check(const Course& course, const CourseLesson& lesson, const CheckReport& report, const fs::path& file) {
+  if (!report.nothing.empty()) return;
+  const std::string hash = text_hash(read_file(file));
+  update_state(course, [&](CourseState& state) {
+    state.set("", "current", lesson.id);
+    state.set(lesson.id, "checked", hash);
+    state.set(lesson.id, "verdict", report.passed ? "PASSED" : report.first->code);
+    state.set(lesson.id, "place", report.passed ? "" : report.first->place);
+    if (report.passed) {
+      if (state.get(lesson.id, "state") != "passed") state.set(lesson.id, "passed_on", today());
+      state.set(lesson.id, "state", "passed");
+      state.set(lesson.id, "passed_file", hash);
+    } else if (state.get(lesson.id, "state").empty()) {
+      state.set(lesson.id, "state", "in progress");
+    }
+  });
+}
+
+std::string full_report(const Course& course, const CourseLesson& lesson, const CheckReport& report,
+                        const Terminal& terminal, Lang lang) {
+  return report_text(lesson, report, terminal, lang) + next_step(course, lesson, report, lang);
+}
+
+int check_command(const Course& course, const std::vector<std::string>& arguments) {
+  const CommandSpec spec = {
+      .program = "./gradus check",
+      .about_en =
+          "Compiles your exercise and says what is right and what to mend first. Exit code: 0 passed, 1 not yet, "
+          "2 nothing to check.",
+      .about_zh = "编译你的练习，指出哪些已经正确、先改哪一处。退出码：0 通过，1 还没有通过，2 没有可检查的内容。",
+      .options = OptionSet::display,
+      .words = {{"LESSON", "number or name; without it the one that you checked last",
+                 "编号或名字；省略则为上次检查的那一课", false, false}},
+      .extras = {{"--file", "FILE", "check this file instead of work/LESSON/exercise.cpp",
+                  "检查这个文件，而不是 work/LESSON/exercise.cpp"},
+                 {"--solution", "", "check the solution of the course", "检查课程自带的参考答案"},
+                 {"--sanitize", "", "also look for memory errors (slower)", "同时查找内存错误（较慢）"},
+                 {"--json", "", "run all parts and print the results as JSON", "运行全部检查并以 JSON 输出"}},
+      .stop_at_word = false,
+      .defaults = course.defaults};
+  const ParsedCommand parsed = parse_command(spec, arguments);
+  if (parsed.exit_code) return leave(parsed);
+  const Lang lang = parsed.options.lang;
+  const Terminal terminal = find_terminal(parsed.options);
+  const CourseLesson* lesson = current_lesson(course, parsed.words, lang);
+  if (lesson == nullptr) return 2;
+  if (!has_exercise(course, *lesson)) return no_exercise(course, *lesson, lang);
+  const ExerciseFiles files = exercise_files(course, *lesson);
+  const auto named = parsed.extras.find("--file");
+  const bool own = named == parsed.extras.end() && !parsed.extras.contains("--solution");
+  const fs::path file = own ? files.mine : named != parsed.extras.end() ? fs::path(named->second) : files.solution;
+  std::error_code ignored;
+  if (own && !fs::exists(file, ignored)) {
+    return misuse("./gradus check",
+                  fmt::format(fmt::runtime(tr(lang, "nothing to check yet; first: ./gradus start {}",
+                                              "还没有可检查的文件；请先运行：./gradus start {}")),
+                              lesson->number()),
+                  lang);
+  }
+  if (const int code = prepare_check(course, *lesson, terminal, lang); code != 0) return code;
+  ExerciseOptions options;
+  options.all_parts = parsed.extras.contains("--json");
+  options.sanitize = parsed.extras.contains("--sanitize");
+  const CheckReport report = check_file(course, *lesson, file, options, lang);
+  if (own) remember_check(course, *lesson, report, file);
+  if (options.all_parts) {
+    say(to_text(report_json(*lesson, file, report)) + "\n");
+  } else if (!report.nothing.empty()) {
+    misuse("./gradus check", report.nothing, lang);
+  } else {
+    say(full_report(course, *lesson, report, terminal, lang));
+  }
+  return report.exit_code();
+}
+
+}  // namespace gradus

@@ -1,0 +1,103 @@
+// The state file: parsing, printing, and changing it under a lock.
+#include "lessons/runner/state.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <ctime>
+
+#include "lessons/common/files.h"
+
+namespace gradus {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+fs::path state_file(const Course& course) { return course.root / "work" / "state.txt"; }
+
+}  // namespace
+
+std::string CourseState::get(const std::string& section, const std::string& key) const {
+  const auto found = sections.find(section);
+  if (found == sections.end()) return "";
+  const auto value = found->second.find(key);
+  return value == found->second.end() ? "" : value->second;
+}
+
+void CourseState::set(const std::string& section, const std::string& key, const std::string& value) {
+  if (value.empty()) sections[section].erase(key);
+  else sections[section][key] = value;
+}
+
+CourseState parse_state(std::string_view text) {
+  CourseState state;
+  std::string section;
+  while (!text.empty()) {
+    const std::string_view line = trimmed(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(text.size(), text.find('\n') == text.npos ? text.size() : text.find('\n') + 1));
+    if (line.empty() || line.front() == '#') continue;
+    if (line.front() == '[' && line.back() == ']') {
+      section = line.substr(1, line.size() - 2);
+    } else if (const std::size_t equals = line.find('='); equals != line.npos && equals > 0) {
+      state.set(section, std::string(trimmed(line.substr(0, equals))), std::string(trimmed(line.substr(equals + 1))));
+    }
+  }
+  return state;
+}
+
+std::string to_text(const CourseState& state) {
+  std::string out = "# Where you are in the course. ./gradus reads and writes this file; you may read it too.\n";
+  for (const auto& [section, values] : state.sections) {
+    if (values.empty()) continue;
+    if (!section.empty()) out += "\n[" + section + "]\n";
+    for (const auto& [key, value] : values) out += key + " = " + value + "\n";
+  }
+  return out;
+}
+
+CourseState read_state(const Course& course) {
+  std::error_code ignored;
+  if (!fs::exists(state_file(course), ignored)) return {};
+  return parse_state(read_file(state_file(course)));
+}
+
+void update_state(const Course& course, const std::function<void(CourseState&)>& change) {
+  fs::create_directories(course.root / "work");
+  const fs::path lock_file = course.root / "work" / ".lock";
+  const int lock = ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock >= 0) ::flock(lock, LOCK_EX);
+  try {
+    CourseState state = read_state(course);
+    change(state);
+    write_file(state_file(course), to_text(state));
+  } catch (...) {
+    if (lock >= 0) ::close(lock);
+    throw;
+  }
+  if (lock >= 0) ::close(lock);
+}
+
+std::string text_hash(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return fmt::format("{:016x}", hash);
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+}  // namespace gradus

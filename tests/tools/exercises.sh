@@ -1,0 +1,159 @@
+#!/bin/sh
+# Every exercise as a learner meets it: sh exercises.sh ROOT BUILD RUNNER. The starter compiles and fails, the solution
+# passes, each file in mistakes/ gets the verdict that its first line names; files that loop, crash or cheat end in one
+# message; what a learner has written is never lost. Speaks TAP.
+set -u
+root=$1
+build=$2
+runner=$3
+. "$(dirname "$0")/tap.sh"
+unset GRADUS_LANG LC_ALL LC_MESSAGES LANG NO_COLOR
+
+# A course of its own around the real lessons, so that work/ is not the user's.
+course=$work/course
+mkdir "$course"
+ln -s "$root/lessons" "$course/lessons"
+gradus() { "$runner" --root "$course" --build "$build" "$@" </dev/null; }
+
+# verdict_is FILE LESSON EXIT_CODE VERDICT WHERE [OPTION]: `check --file` says so, in one small message.
+verdict_is() {
+  gradus check "$2" --json --file "$1" ${6:+"$6"} >"$work/json"
+  code=$?
+  got=$(sed -n 's/^  "verdict": "\(.*\)",*$/\1/p' "$work/json")
+  [ "$code" = "$3" ] && [ "$got" = "$4" ] || { echo "exit code $code, verdict $got"; cat "$work/json"; return 1; }
+  [ -z "$5" ] || grep -qF "$5\"" "$work/json" || { cat "$work/json"; return 1; }
+}
+fails_for_good_reason() {
+  gradus check "$2" --json --file "$1" >"$work/json" && return 1
+  ! grep -qE '^  "verdict": "(COMPILE_ERROR|LINK_ERROR|CRASH|MISSING_FUNCTION|EXCEPTION)"' "$work/json" || { cat "$work/json"; return 1; }
+}
+small() {  # FILE LESSON LANGUAGE [OPTION]: at most 30 lines of at most 80 columns, no escape codes
+  gradus --lang "$3" check "$2" --file "$1" ${4:+"$4"} >"$work/text" 2>&1
+  [ "$(wc -l <"$work/text")" -le 30 ] && ! grep -q "$(printf '\033')" "$work/text" || { cat "$work/text"; return 1; }
+  [ "$3" != en ] || ! grep -qE '^.{81}' "$work/text" || { cat "$work/text"; return 1; }
+}
+
+for directory in "$root"/lessons/[0-9]*; do
+  lesson=$(basename "$directory")
+  [ -f "$directory/check.cpp" ] || continue
+  short=${lesson%%_*}
+  for file in exercise.h exercise.cpp solution.cpp hints.md hints.zh.md; do
+    check "$lesson has $file" test -s "$directory/$file"
+  done
+  check "$lesson: the starter compiles and fails" fails_for_good_reason "$directory/exercise.cpp" "$short"
+  check "$lesson: the solution passes" verdict_is "$directory/solution.cpp" "$short" 0 PASSED ''
+  check "$lesson: --solution checks it" gradus check "$short" --solution
+  mistakes=0
+  for file in "$directory"/mistakes/*.cpp; do
+    verdict=$(sed -n '1s|^// \([A-Z_]*\):.*|\1|p' "$file")
+    check "$lesson: $(basename "$file") gets $verdict" verdict_is "$file" "$short" 1 "$verdict" ''
+    mistakes=$((mistakes + 1))
+  done
+  check "$lesson: at least 4 mistakes" test "$mistakes" -ge 4
+  check "$lesson: starter, report in 30 lines" small "$directory/exercise.cpp" "$short" en
+  for place in $(sed -n 's/^## //p' "$directory/hints.md"); do
+    check "$lesson: three hints for $place, in both languages" sh -c \
+      "test \$(sed -n '/^## $place\$/,/^## [^$place]/p' '$directory/hints.md' | grep -c '^[123]\\. ') -ge 3 &&
+       grep -qx '## $place' '$directory/hints.zh.md' && grep -qw '$place' '$directory/exercise.h'"
+  done
+done
+
+# Lesson N builds without the later lessons: nothing that its targets are made of belongs to one.
+no_later() {
+  for directory in "$root"/lessons/[0-9]*; do
+    later=$(basename "$directory")
+    [ "${later%%_*}" -gt "${1%%_*}" ] || continue
+    ! ninja -C "$build" -t inputs "lessons/$1/$1" "exercise_$1" 2>/dev/null | grep -F "lessons/$later/" || return 1
+  done
+  ! grep -rhoE '#include "lessons/[0-9]+_[a-z_]+' "$root/lessons/$1" | sed 's|.*lessons/||' | sort -u |
+    awk -v own="$1" '{ if (substr($0, 1, 2) + 0 > substr(own, 1, 2) + 0) { print; bad = 1 } } END { exit !bad }'
+}
+for directory in "$root"/lessons/[0-9]*; do
+  lesson=$(basename "$directory")
+  check "$lesson builds without later lessons" no_later "$lesson"
+done
+
+# Files that go wrong in other ways. First line: "// VERDICT EXIT_CODE [:LINE] [OPTION]: what it does".
+for file in "$root"/tests/fixtures/exercises/*.cpp; do
+  head=$(sed -n '1s|^// \([^ ]* [0-9][^a-z]*[-a-z]*\): .*|\1|p' "$file")
+  # shellcheck disable=SC2086  # words of the head
+  set -- $head
+  line= option=
+  for word in "$@"; do case $word in :*) line=$word ;; --*) option=$word ;; esac; done
+  # shellcheck disable=SC2086
+  check "$(basename "$file"): $1" verdict_is "$file" 09 "$2" "$1" "$line" $option
+done
+for file in missing_brace endless_memory segmentation_fault; do
+  for lang in en zh; do
+    check "$file: a small message ($lang)" small "$root/tests/fixtures/exercises/$file.cpp" 09 "$lang"
+  done
+done
+
+# What cannot be checked at all: exit code 2, and one line.
+nothing() {
+  gradus check 09 --file "$1" >"$work/out" 2>"$work/err"
+  [ $? = 2 ] && [ ! -s "$work/out" ] && [ "$(wc -l <"$work/err")" = 1 ] && grep -qF "$2" "$work/err" || { cat "$work/out" "$work/err"; return 1; }
+}
+head -c 4096 "$runner" >"$work/binary.cpp"
+: >"$work/empty.cpp"
+check 'a missing file' nothing "$work/none.cpp" 'there is no file'
+check 'a directory' nothing "$work" 'is a directory'
+check 'a binary file' nothing "$work/binary.cpp" 'binary file'
+check 'an empty file' nothing "$work/empty.cpp" 'is empty'
+check 'a device' nothing /dev/zero 'is no ordinary file'
+
+# A learner's way through lesson 09, and nothing of it is lost.
+mine=$course/work/09_bahdanau/exercise.cpp
+exits() {
+  want=$1
+  shift
+  "$@" >"$work/out" 2>&1
+  [ $? = "$want" ] || { cat "$work/out"; return 1; }
+}
+says() {
+  text=$1
+  shift
+  "$@" >"$work/out" 2>&1
+  grep -qF -e "$text" "$work/out" || { cat "$work/out"; return 1; }
+}
+check 'check before start: exit code 2' exits 2 gradus check 09
+check 'the solution is not shown before' exits 1 gradus solution 09
+check 'start' says 'Your exercise: work/09_bahdanau/exercise.cpp' gradus start 09
+check 'the starter was copied' cmp "$mine" "$root/lessons/09_bahdanau/exercise.cpp"
+check 'check: not yet' exits 1 gradus check
+check 'hint: for what the check found' says 'additive_keys, hints 1 of 3' gradus hint
+check 'hint: one more' says 'additive_keys, hints 2 of 3' gradus hint 09
+check 'hint: for another place' says 'decoder_step, hints 1 of 3' gradus hint 09 decoder_step
+echo '// mine' >>"$mine"
+check 'start again overwrites nothing' says 'stays as it is' gradus start 09
+check 'what was written is there' grep -q '// mine' "$mine"
+cp "$root/lessons/09_bahdanau/solution.cpp" "$mine"
+check 'check: passed' exits 0 gradus check
+check 'the state says so' grep -q '^state = passed' "$course/work/state.txt"
+check 'the solution is shown after' says 'additive_score' gradus solution 09
+check 'hints can be read after passing' says 'hints' gradus hint 09
+check 'the list says so' says 'passed' gradus list
+check 'reset' says 'exercise.backup1.cpp' gradus reset 09
+check 'reset keeps what was written' cmp "$root/lessons/09_bahdanau/solution.cpp" "$course/work/09_bahdanau/exercise.backup1.cpp"
+check 'reset begins afresh' cmp "$mine" "$root/lessons/09_bahdanau/exercise.cpp"
+
+# Two terminals at once, and a check that is killed.
+at_once() {
+  for i in 1 2 3 4; do gradus hint 09 decoder_step >/dev/null & gradus check 09 >/dev/null & done
+  wait
+  grep -q '^hints = .*decoder_step 3' "$course/work/state.txt" && grep -q '^verdict = NOT_WRITTEN' "$course/work/state.txt"
+}
+check 'two terminals at once' at_once
+killed() {
+  for i in 1 2 3 4 5 6 7 8; do
+    gradus check 09 >/dev/null 2>&1 &
+    sleep "0.0$i"
+    kill -9 $!
+    wait $! 2>/dev/null
+    grep -q '^state = passed' "$course/work/state.txt" || return 1
+    cmp "$mine" "$root/lessons/09_bahdanau/exercise.cpp" || return 1
+  done
+  exits 1 gradus check 09
+}
+check 'kill -9 loses nothing' killed
+finish
