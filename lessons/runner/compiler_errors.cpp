@@ -12,7 +12,7 @@ namespace {
 
 struct Explanation {
   const char* pattern;  // of the message, without our namespaces
-  diagnosis::Said why;
+  Said why;
 };
 
 // The first that fits is taken.
