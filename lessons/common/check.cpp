@@ -127,6 +127,27 @@ Result has_numbers(const std::string& what, const Var& got, const Var& expected,
   return has_numbers(what, got, expected.value().to_vector(), tolerance);
 }
 
+Result has_numbers(const std::string& what, const std::vector<double>& got, const std::vector<double>& expected,
+                   double tolerance) {
+  return has_numbers(what, tensor(Shape{static_cast<std::int64_t>(got.size())}, got, f64), expected, tolerance);
+}
+
+Result holds(bool condition, const std::string& code, Words why, const std::string& expected, const std::string& got) {
+  if (condition) return std::nullopt;
+  Failure failure = plain(code.c_str(), std::move(why));
+  failure.expected = expected;
+  failure.got = got;
+  return failure;
+}
+
+Result refuses(const std::string& what, const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error&) { return std::nullopt; }
+  return plain(refuses_nothing, {"this input deserves an error, and none is thrown: " + what,
+                                 "这样的输入应当报错，却没有抛出异常：" + what});
+}
+
 Result passes(const GradientReport& report) {
   if (report.passed) return std::nullopt;
   Failure failure = plain(to_string(report.verdict), {"the gradient that the tape gives is not that of the function",

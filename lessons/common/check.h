@@ -55,7 +55,8 @@ struct Check {
 Check lesson_check();  // each check.cpp defines it
 
 // ---- general codes: a diagnosis may replace the last three with a name
-inline constexpr const char* not_written = "NOT_WRITTEN";  // still as in the starter: returns nothing
+inline constexpr const char* refuses_nothing = "REFUSES_NOTHING";  // an input that deserves an error got none
+inline constexpr const char* not_written = "NOT_WRITTEN";          // still as in the starter: returns nothing
 inline constexpr const char* wrong_shape = "WRONG_SHAPE";
 inline constexpr const char* wrong_numbers = "WRONG_NUMBERS";
 inline constexpr const char* reference_differs = "REF_DIFFERS";
@@ -79,6 +80,13 @@ Result has_shape(const std::string& what, const Var& got, const Shape& expected,
 Result has_numbers(const std::string& what, const Var& got, const std::vector<double>& expected,
                    double tolerance = 1e-9);
 Result has_numbers(const std::string& what, const Var& got, const Var& expected, double tolerance = 1e-9);
+Result has_numbers(const std::string& what, const std::vector<double>& got, const std::vector<double>& expected,
+                   double tolerance = 1e-9);
+// Any other condition: the code and the sentence are what the learner reads when it does not hold.
+Result holds(bool condition, const std::string& code, Words why, const std::string& expected = "",
+             const std::string& got = "");
+// The call throws a gradus::Error; `what` says which input it should have refused.
+Result refuses(const std::string& what, const std::function<void()>& call);
 
 // What the check answers; what is thrown in it becomes a failure of its own ("SHAPE_ERROR", "EXCEPTION", ...).
 Result guarded(const std::function<Result()>& check);

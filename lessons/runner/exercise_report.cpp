@@ -9,8 +9,6 @@ namespace gradus {
 
 namespace {
 
-const std::string& in(Lang lang, const diagnosis::Words& words) { return lang == Lang::zh ? words.zh : words.en; }
-
 // "  label     text", wrapped with the text's lines below each other.
 std::string entry(std::string_view label, const std::string& text) {
   if (text.empty()) return "";
@@ -43,7 +41,7 @@ std::string titles(const std::vector<PartReport>& parts, Lang lang, bool passed)
   std::string out;
   for (const PartReport& part : parts) {
     if (!part.run || part.failure.has_value() == passed) continue;
-    out += (out.empty() ? "" : std::string(tr(lang, "; ", "；"))) + in(lang, part.title);
+    out += (out.empty() ? "" : std::string(tr(lang, "; ", "；"))) + part.title.in(lang);
   }
   return out;
 }
@@ -62,7 +60,7 @@ std::string report_text(const CourseLesson& lesson, const CheckReport& report, c
     const std::string head = fmt::format(
         fmt::runtime(tr(lang, "Lesson {}, to mend first: {}", "第 {} 课，先改这一处：{}")), lesson.number(), f.code);
     out += paint(terminal, Colour::yellow, head) + "\n";
-    out += entry(tr(lang, "what", "问题"), in(lang, f.why));
+    out += entry(tr(lang, "what", "问题"), f.why.in(lang));
     out += entry(tr(lang, "where", "位置"),
                  report.where.empty() ? f.place : report.where + (f.place.empty() ? "" : ", " + f.place));
     out += entry("", report.excerpt);
@@ -70,7 +68,7 @@ std::string report_text(const CourseLesson& lesson, const CheckReport& report, c
     out += entry(tr(lang, "got", "实得"), f.got);
     out += entry(tr(lang, "yours", "你的"), f.used);
     out += entry(tr(lang, "paper", "论文"), f.paper);
-    out += entry(tr(lang, "mend", "改法"), in(lang, f.fix));
+    out += entry(tr(lang, "mend", "改法"), f.fix.in(lang));
     out += entry(tr(lang, "test", "测试"), f.test);
     if (!f.section.empty()) {
       out += entry(tr(lang, "read", "参阅"),
