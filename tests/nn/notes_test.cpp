@@ -204,6 +204,69 @@ TEST_SUITE("nn notes") {
     CHECK(prints_as(z.grad().at({0, 0}) * 1e9, 4.1, 1));
   }
 
+  TEST_CASE("lesson 08: orthogonal keys are told apart by a general score, weights .4683 .0634 .4683") {
+    const Var s = row({1, 0, -1}), H = tensor(Shape{1, 3, 3}, {0, 1, 0, 1, 0, 1, -1, 0, -1}, f64);
+    CHECK(trace(ScoreKind::dot, s, H).scores == std::vector<double>{0, 0, 0});
+    Score general = parameterless(ScoreKind::general);
+    general.W_a = Var(tensor(Shape{3, 3}, {0, 1, 0, -1, 0, 0, 0, 0, 1}, f64));
+    CHECK(vec(general(s, H)) == std::vector<double>{1, -1, 1});
+    CHECK(prints_as(vec(attend(general(s, H), H).weights), {.4683, .0634, .4683}, 4));
+  }
+
+  TEST_CASE(
+      "lesson 08: no cosine weight is above .7112, .5135 or .3300 for 4, 8 or 16 keys, and opposite keys reach it") {
+    struct Row {
+      std::int64_t keys;
+      double most;
+    };
+    for (const Row& r : {Row{4, .7112}, Row{8, .5135}, Row{16, .3300}}) {
+      CAPTURE(r.keys);
+      std::vector<double> opposite(static_cast<std::size_t>(r.keys), -3);
+      opposite[0] = 7;
+      const Var H = tensor(Shape{1, r.keys, 1}, opposite, f64);
+      CHECK(prints_as(trace(ScoreKind::cosine, row({2}), H).weights[0], r.most, 4));
+      Numbers numbers(static_cast<std::uint64_t>(r.keys));
+      const Traced t =
+          trace(ScoreKind::cosine, drawn_tensor(Shape{1, 3}, numbers), drawn_tensor(Shape{1, r.keys, 3}, numbers));
+      CHECK(*std::max_element(t.weights.begin(), t.weights.end()) <= r.most + 1e-4);
+    }
+  }
+
+  TEST_CASE("lesson 08: the deviation of a dot product of random vectors is the root of d, and 1 when it is scaled") {
+    for (std::int64_t d : {1, 16, 256}) {
+      CAPTURE(d);
+      Generator g(1);
+      const Var s = random_normal(Shape{400, d}, 0, 1, g, f64), H = random_normal(Shape{400, 10, d}, 0, 1, g, f64);
+      const double root = std::sqrt(static_cast<double>(d));
+      const double plain = std::sqrt(mean(square(parameterless(ScoreKind::dot)(s, H))).item());
+      const double scaled = std::sqrt(mean(square(parameterless(ScoreKind::scaled_dot)(s, H))).item());
+      CHECK(std::fabs(plain / root - 1) < 0.06);
+      CHECK(std::fabs(scaled - 1) < 0.06);
+    }
+  }
+
+  TEST_CASE("lesson 08: dL/de_i = alpha_i dc (v_i - c): the query of note 0 moves by -.5399 .5399 .1075 to word 3") {
+    const Var s = parameter(row({.9, .1, .2}).value());
+    const Var alpha = softmax(parameterless(ScoreKind::dot)(s, three_words()), Axis{1});
+    const Var c = sum(alpha * row({0, 0, 1}), Axis{1});
+    backward(-sum(log(c)));
+    std::vector<double> by_hand(3, 0);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double v = i == 2 ? 1 : 0, de = vec(alpha)[i] * (-1 / c.item()) * (v - c.item());
+      for (std::size_t d = 0; d < 3; ++d) by_hand[d] += de * vec(three_words())[3 * i + d];
+    }
+    CHECK(gap(s.grad(), by_hand) <= exact);
+    CHECK(prints_as(by_hand, {.5399, -.5399, -.1075}, 4));
+  }
+
+  TEST_CASE("lesson 08: for q = (2, 1) the keys (1, 0) and (0, 2) tie by dot, and the first wins by cosine") {
+    const Var H = tensor(Shape{1, 2, 2}, {1, 0, 0, 2}, f64);
+    const Traced by_dot = trace(ScoreKind::dot, row({2, 1}), H), by_cosine = trace(ScoreKind::cosine, row({2, 1}), H);
+    CHECK(by_dot.scores == std::vector<double>{2, 2});
+    CHECK(gap(by_dot.context, {.5, 1}) <= exact);
+    CHECK(prints_as(by_cosine.scores, {.8944, .4472}, 4));
+  }
+
   TEST_CASE("note 3: shapes (B, T, D) -> (B T, 1) -> (B, T, 1) -> (32, 128, 1)") {
     Generator g(1);
     const Pooled p = pool(truncated_normal(Shape{32, 8, 128}, .5, g), truncated_normal(Shape{128, 128}, .5, g),
