@@ -9,7 +9,7 @@ CopyModel::CopyModel(bool with_attention, const Sizes& n, Generator& generator)
       target(copy_vocab + 1, n.d_emb, generator),
       encoder(CellKind::gru, n.d_emb, n.d_hidden, bahdanau2014(), generator) {
   const DecoderSizes sizes{copy_vocab, n.d_emb, n.d_s, 2 * n.d_hidden, n.d_attn};
-  if (attends) bahdanau = BahdanauDecoder(sizes, {}, generator);
+  if (attends) bahdanau = TaughtDecoder(sizes, {}, generator);
   else plain = PlainDecoder(sizes, {}, generator);
 }
 

@@ -1,6 +1,7 @@
 // The model of this lesson: a bidirectional encoder and a decoder, with attention or without.
 #pragma once
 
+#include "lessons/09_bahdanau/parts.h"
 #include "lessons/common/copy_task.h"
 
 namespace gradus::lesson09 {
@@ -14,7 +15,7 @@ struct CopyModel {
   bool attends = true;
   Embedding source, target;  // tokens -> (.., d_emb); the target's has one row more, for the start token
   Bidirectional encoder;     // GRU in both directions
-  BahdanauDecoder bahdanau;  // used when it attends
+  TaughtDecoder bahdanau;    // used when it attends
   PlainDecoder plain;        // used when it does not: lesson 07's decoder
 
   CopyModel() = default;

@@ -66,6 +66,42 @@ Accuracy measure(const Trainee& attention, const Trainee& plain, std::int64_t se
   return result;
 }
 
+std::string header(const Trainee& attention, const Trainee& plain, const Sizes& sizes, std::uint64_t seed, Lang lang) {
+  return fmt::format(
+      fmt::runtime(
+          tr(lang,
+             "copy digits, lengths 1 to {}; chance level {:.0f} %; seed {}, {} steps of {} sequences for each model\n"
+             "d_emb {}, d_s {}, d_h {}, d_attn {}; {} parameters with attention, {} without\n"
+             "additive_keys, additive_score, decoder_step: {}\n",
+             "复制数字,长度 1 到 {};随机水平 {:.0f} %;种子 {},每个模型训练 {} 步,每步 {} 个序列\n"
+             "d_emb {},d_s {},d_h {},d_attn {};有注意力 {} 个参数,无注意力 {} 个\n"
+             "additive_keys、additive_score、decoder_step:{}\n")),
+      copy_longest, 100.0 / static_cast<double>(copy_vocab), seed, attention.steps, sizes.batch, sizes.d_emb, sizes.d_s,
+      2 * sizes.d_hidden, sizes.d_attn, count(parameters(attention.model)), count(parameters(plain.model)),
+      taught_parts().whose.in(lang));
+}
+
+void record(const Trainee& attention, const Trainee& plain, const Accuracy& accuracy, const Sizes& sizes,
+            double seconds, Metrics& metrics) {
+  metrics.steps(attention.step);
+  for (const auto& [name, value] : {std::pair("d_emb", sizes.d_emb),
+                                    {"d_s", sizes.d_s},
+                                    {"d_h", 2 * sizes.d_hidden},
+                                    {"d_attn", sizes.d_attn},
+                                    {"batch", sizes.batch}})
+    metrics.size(name, value);
+  for (std::size_t i = 0; i < std::size(copy_lengths); ++i) {
+    metrics.at_least(fmt::format("accuracy at {}, with attention", copy_lengths[i]), 0.99, accuracy.attention[i]);
+  }
+  metrics.at_least("accuracy at 5, without attention", 0.89, accuracy.plain.front());
+  metrics.at_most("accuracy at 80, without attention", 0.25, accuracy.plain.back());
+  metrics.at_most("seconds for training and measuring", 60, seconds);
+  metrics.curve("accuracy against length, with attention", lengths_as_numbers(), accuracy.attention);
+  metrics.curve("accuracy against length, without attention", lengths_as_numbers(), accuracy.plain);
+  metrics.curve("training loss, with attention", attention.curve.step, attention.curve.loss);
+  metrics.curve("training loss, without attention", plain.curve.step, plain.curve.loss);
+}
+
 LineChart accuracy_chart(const Accuracy& accuracy, Lang lang) {
   LineChart chart;
   chart.title = tr(lang, "Copying: greedy token accuracy against length", "复制任务:贪心解码的逐词正确率随长度的变化");
@@ -121,7 +157,8 @@ std::string influence(const CopyModel& model, std::uint64_t seed, const Terminal
   const auto [memory, s_0] = exact.encode(batch.source);
   const DecoderInputs inputs{parameter(exact.target(batch.previous).value()), parameter(memory.values.value()),
                              std::nullopt, parameter(s_0.value())};
-  const Probe probe = probe_influence(under_test(exact.bahdanau), inputs, QueryTime::s_prev);
+  const DecoderUnderTest decoder = under_test("trained", exact.bahdanau, reference_parameters(exact.bahdanau));
+  const Probe probe = probe_influence(decoder, inputs, QueryTime::s_prev);
   return std::string(tr(lang, "Influence of the decoder's inputs on its attention, in the trained model (the probe):\n",
                         "训练好的模型里,解码器各步输入对注意力权重的影响(探针):\n")) +
          probe.picture(terminal.width);

@@ -20,6 +20,13 @@ struct Accuracy {
 Accuracy measure(const Trainee& attention, const Trainee& plain, std::int64_t sequences, std::uint64_t seed,
                  int threads);
 
+// What is trained, of what size, and whose the taught parts are.
+std::string header(const Trainee& attention, const Trainee& plain, const Sizes& sizes, std::uint64_t seed, Lang lang);
+
+// Sizes, targets and curves of a finished run.
+void record(const Trainee& attention, const Trainee& plain, const Accuracy& accuracy, const Sizes& sizes,
+            double seconds, Metrics& metrics);
+
 LineChart accuracy_chart(const Accuracy& accuracy, Lang lang);
 LineChart loss_chart(const Trainee& attention, const Trainee& plain, Lang lang);
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,7 +11,7 @@
 #include "lessons/common/files.h"
 #include "lessons/common/interrupt.h"
 #include "lessons/runner/build.h"
-#include "lessons/runner/compiler_errors.h"
+#include "lessons/runner/exercise_build.h"
 #include "lessons/runner/process.h"
 
 namespace gradus {
@@ -24,128 +23,9 @@ namespace {
 using diagnosis::Words;
 
 // Limits of a check; that of lesson 09 takes 0.1 s and 40 MB.
-constexpr double wall_seconds = 10, compile_wall_seconds = 60;
+constexpr double wall_seconds = 10;
 constexpr int cpu_seconds = 5;
-constexpr std::int64_t memory_mb = 1024, file_mb = 16, largest_file = 1 << 20;
-
-// ---- what there is to check
-
-// The file's text, or why it cannot be checked.
-std::string read_source(const fs::path& file, Lang lang, std::string& nothing) {
-  const auto say_why = [&](std::string_view en, std::string_view zh) {
-    nothing = fmt::format(fmt::runtime(tr(lang, en, zh)), printable(file.string()));
-    return std::string();
-  };
-  std::error_code error;
-  const fs::file_status status = fs::status(file, error);
-  if (!fs::exists(status)) return say_why("there is no file {}", "没有文件 {}");
-  if (fs::is_directory(status))
-    return say_why("{} is a directory; name the file in it", "{} 是目录；请写出其中的文件名");
-  if (!fs::is_regular_file(status)) return say_why("{} is no ordinary file", "{} 不是普通文件");
-  if (fs::file_size(file, error) > largest_file)
-    return say_why("{} is larger than 1 MB: that is no exercise", "{} 超过 1 MB，不像是练习");
-  std::string text;
-  try {
-    text = read_file(file);
-  } catch (const FileError& cause) {
-    nothing = cause.what();
-    return "";
-  }
-  if (text.find('\0') != text.npos)
-    return say_why("{} is a binary file, no C++ text", "{} 是二进制文件，不是 C++ 源代码");
-  if (text.find_first_not_of(" \t\r\n") == text.npos) return say_why("{} is empty", "{} 是空的");
-  return text;
-}
-
-// ---- the words of the compiler
-
-struct Tools {
-  std::vector<std::string> compiler, compile, link;
-};
-
-// build/lessons/exercise.conf, which meson writes.
-Tools read_tools(const fs::path& build) {
-  Tools tools;
-  std::vector<std::string>* section = nullptr;
-  const std::string text = read_file(build / "lessons" / "exercise.conf");
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    at = end + 1;
-    if (line == "[compiler]") section = &tools.compiler;
-    else if (line == "[compile]") section = &tools.compile;
-    else if (line == "[link]") section = &tools.link;
-    else if (!line.empty() && section != nullptr) section->push_back(line);
-  }
-  return tools;
-}
-
-std::vector<std::string> joined(std::initializer_list<std::vector<std::string>> lists) {
-  std::vector<std::string> all;
-  for (const std::vector<std::string>& list : lists) all.insert(all.end(), list.begin(), list.end());
-  return all;
-}
-
-const std::vector<std::string> sanitizers = {"-fsanitize=address,undefined", "-fno-omit-frame-pointer"};
-
-// ---- a place of its own for each check, so that two terminals do not meet
-
-class Scratch {
- public:
-  explicit Scratch(const fs::path& build) : parent_(build / "exercises") {
-    fs::create_directories(parent_);
-    remove_old();
-    directory_ = parent_ / std::to_string(::getpid());
-    fs::create_directories(directory_);
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(directory_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  fs::path operator/(const char* name) const { return directory_ / name; }
-
- private:
-  // Of checks that were killed: their names are the numbers of processes that are gone.
-  void remove_old() {
-    std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::directory_iterator(parent_, ignored)) {
-      const std::string name = entry.path().filename().string();
-      pid_t owner = 0;
-      std::from_chars(name.data(), name.data() + name.size(), owner);
-      if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
-    }
-  }
-  fs::path parent_, directory_;
-};
-
-// ---- failures that the runner itself finds
-
-check::Failure failure(std::string code, Words why, std::string got = "") {
-  check::Failure f;
-  f.code = std::move(code);
-  f.why = std::move(why);
-  f.got = std::move(got);
-  return f;
-}
-
-std::string line_of(const std::string& text, int number) {
-  std::size_t at = 0;
-  for (int i = 1; i < number && at != std::string::npos; ++i) {
-    at = text.find('\n', at);
-    if (at != std::string::npos) ++at;
-  }
-  if (number < 1 || at == std::string::npos) return "";
-  return printable(text.substr(at, std::min(text.find('\n', at), text.size()) - at));
-}
-
-void point_at(CheckReport& report, const std::string& shown, const std::string& text, int line) {
-  report.where = line > 0 ? fmt::format("{}:{}", shown, line) : shown;
-  report.excerpt = line_of(text, line);
-  const std::size_t indent = report.excerpt.find_first_not_of(' ');
-  report.excerpt.erase(0, std::min(indent, report.excerpt.size()));
-}
+constexpr std::int64_t memory_mb = 1024, file_mb = 16;
 
 // The learner's line that was running, from the addresses of the crash. addr2line knows our own frames by file.
 int crashed_line(const fs::path& program, const Json& addresses, const std::string& file) {
@@ -169,10 +49,10 @@ std::optional<check::Failure> sanitizer_failure(const std::string& output, const
   const std::size_t frame = output.find(file + ":");
   if (frame != output.npos)
     std::from_chars(output.data() + frame + file.size() + 1, output.data() + output.size(), line);
-  return failure("MEMORY_ERROR",
-                 {"the sanitizers have caught an access or an operation that is not allowed",
-                  "检测工具发现了不允许的内存访问或运算"},
-                 what);
+  return make_failure("MEMORY_ERROR",
+                      {"the sanitizers have caught an access or an operation that is not allowed",
+                       "检测工具发现了不允许的内存访问或运算"},
+                      what);
 }
 
 // ---- records
@@ -248,19 +128,6 @@ std::string new_token() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
 }
 
-std::string names_only(const std::string& nm_output, std::string_view kinds) {
-  std::string names;
-  for (std::size_t at = 0; at < nm_output.size();) {
-    const std::size_t end = std::min(nm_output.find('\n', at), nm_output.size());
-    const std::string_view line = std::string_view(nm_output).substr(at, end - at);
-    at = end + 1;
-    const std::size_t kind = line.find_first_not_of("0123456789abcdef ");
-    if (kind == line.npos || kind + 2 > line.size() || kinds.find(line[kind]) == kinds.npos) continue;
-    names += std::string(line.substr(kind + 2)) + "\n";
-  }
-  return names;
-}
-
 }  // namespace
 
 ExerciseFiles exercise_files(const Course& course, const CourseLesson& lesson) {
@@ -294,95 +161,24 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
   CheckReport report;
   const std::string source = read_source(file, lang, report.nothing);
   if (!report.nothing.empty()) return report;
-  const Tools tools = read_tools(course.build);
-  const Scratch scratch(course.build);
-  const fs::path lessons = fs::absolute(course.build) / "lessons";
-  const std::string absolute = fs::weakly_canonical(file).string();
-  std::error_code error;
-  fs::path relative = fs::relative(absolute, course.root, error);
-  const std::string shown = error || relative.empty() || *relative.begin() == ".." ? file.string() : relative.string();
-
-  // Compile.
-  Job compile;
-  compile.words =
-      joined({tools.compiler,
-              tools.compile,
-              options.sanitize ? sanitizers : std::vector<std::string>(),
-              {"-fno-diagnostics-show-caret", "-fdiagnostics-color=never", "-include",
-               (lessons / "exercise_headers.h").string(), "-c", absolute, "-o", (scratch / "mine.o").string()}});
-  compile.environment = {"LC_ALL=C", "CCACHE_DISABLE=1"};
-  compile.wall_seconds = compile_wall_seconds;
-  const JobResult compiled = run_job(compile);
-  report.compile_seconds = compiled.seconds;
-  if (!compiled.started || compiled.timed_out) {
-    report.first =
-        compiled.timed_out
-            ? failure("COMPILE_TIME_LIMIT", {"the compiler did not come to an end", "编译器一直没有结束"})
-            : failure("NO_COMPILER", {"the compiler could not be started", "无法启动编译器"}, compiled.output);
-    return report;
-  }
-  if (compiled.exit_code != 0) {
-    const CompilerError first = first_error(compiled.output, absolute);
-    report.first =
-        failure("COMPILE_ERROR",
-                first.why.empty() ? Words("the compiler does not understand this", "编译器看不懂这里") : first.why,
-                first.message);
-    point_at(report, shown, source, first.line);
-    return report;
-  }
-
-  // What it calls, and whether it has a main of its own.
-  Job nm;
-  nm.words = {"nm", "-C", (scratch / "mine.o").string()};
-  nm.wall_seconds = 10;
-  const std::string symbols = run_job(nm).output;
-  write_file(scratch / "symbols", names_only(symbols, "UVu"));
-  if (("\n" + names_only(symbols, "T")).find("\nmain\n") != std::string::npos) {
-    report.first = failure("DEFINES_MAIN", {"there is a main in this file; the check has its own, so remove it",
-                                            "文件里有 main 函数；检查程序自带 main，请删去"});
-    point_at(report, shown, source, 0);
-    return report;
-  }
-
-  // Link.
-  Job link;
-  link.words = joined({tools.compiler,
-                       tools.link,
-                       options.sanitize ? sanitizers : std::vector<std::string>(),
-                       {"-no-pie", (scratch / "mine.o").string(), (lessons / "libgradus_exercise.so").string(),
-                        (lessons / ("libcheck_" + lesson.id + ".a")).string(), "-Wl,-rpath," + lessons.string(), "-o",
-                        (scratch / "program").string()}});
-  link.environment = {"LC_ALL=C", "CCACHE_DISABLE=1"};
-  link.wall_seconds = compile_wall_seconds;
-  const JobResult linked = run_job(link);
-  report.compile_seconds += linked.seconds;
-  if (linked.exit_code != 0) {
-    const std::string missing = missing_function(linked.output);
-    report.first =
-        missing.empty()
-            ? failure("LINK_ERROR", {"the program could not be put together", "程序无法链接"},
-                      linked.output.substr(0, 400))
-            : failure("MISSING_FUNCTION",
-                      {"exercise.h declares this function and your file does not define it, at least not with these "
-                       "arguments in this namespace",
-                       "exercise.h 声明了这个函数，而你的文件里没有定义它，或者参数类型、命名空间不一致"},
-                      missing);
-    point_at(report, shown, source, 0);
-    return report;
-  }
+  ExerciseBuild build(course, file, source, options.sanitize);
+  const bool ready =
+      build.compile(report) && build.link({(build.lessons() / "libgradus_exercise.so").string(),
+                                           (build.lessons() / ("libcheck_" + lesson.id + ".a")).string()},
+                                          report);
+  if (!ready) return report;
 
   // Run.
   const std::string token = new_token();
   Job run;
-  run.words = {(scratch / "program").string(), (scratch / "symbols").string(), token,
-               options.all_parts ? "all" : "first"};
+  run.words = {build.program().string(), build.symbols().string(), token, options.all_parts ? "all" : "first"};
   run.records = true;
   run.offline = options.offline;
   run.wall_seconds = wall_seconds * (options.sanitize ? 5 : 1);
   run.cpu_seconds = cpu_seconds * (options.sanitize ? 5 : 1);
   run.file_mb = file_mb;
   run.most_output = 1 << 16;
-  const bool sanitized = options.sanitize || !tools.link.empty();
+  const bool sanitized = options.sanitize || build.sanitized_library();
   if (!sanitized) run.memory_mb = memory_mb;  // AddressSanitizer reserves all addresses there are
   run.environment = {"ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=0:hard_rss_limit_mb=1024",
                      "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"};
@@ -402,47 +198,49 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
 
   // It broke off.
   report.passed = false;
-  int line = records.crash ? crashed_line(scratch / "program", *records.crash, absolute) : 0;
+  int line = records.crash ? crashed_line(build.program(), *records.crash, build.absolute()) : 0;
   std::optional<check::Failure> broke;
   if (interrupted()) {
-    broke = failure("INTERRUPTED", {"the check was interrupted", "检查被中断"});
+    broke = make_failure("INTERRUPTED", {"the check was interrupted", "检查被中断"});
   } else if (ran.timed_out) {
-    broke = failure(
+    broke = make_failure(
         "TIME_LIMIT",
         {fmt::format("your code was still running after {:.0f} s: look for a loop that does not end", ran.seconds),
          fmt::format("你的代码运行了 {:.0f} 秒还没有结束：检查是否有死循环", ran.seconds)});
   } else if (records.out_of_memory) {
-    broke = failure(
+    broke = make_failure(
         "OUT_OF_MEMORY",
         {fmt::format("your code asks for more than {} MB: look for a loop that allocates without end", memory_mb),
          fmt::format("你的代码申请了超过 {} MB 内存：检查是否有不停分配内存的循环", memory_mb)});
-  } else if (sanitized && (broke = sanitizer_failure(ran.output, absolute, line))) {
+  } else if (sanitized && (broke = sanitizer_failure(ran.output, build.absolute(), line))) {
     report.printed.clear();
   } else if (ran.signal != 0 || records.crash) {
     const int signal_number = ran.signal;
     if (signal_number == SIGSEGV || signal_number == SIGBUS) {
-      broke = failure("CRASH", {"your code reads or writes memory that is not there (segmentation fault): an index out "
-                                "of range, or a recursion without end",
-                                "你的代码访问了不存在的内存（段错误）：下标越界，或无限递归"});
+      broke = make_failure("CRASH",
+                           {"your code reads or writes memory that is not there (segmentation fault): an index out "
+                            "of range, or a recursion without end",
+                            "你的代码访问了不存在的内存（段错误）：下标越界，或无限递归"});
     } else if (signal_number == SIGABRT) {
-      broke = failure("CRASH",
-                      {"your code was aborted: an assertion failed, or an exception was thrown where none may leave",
-                       "程序被中止：断言失败，或在不允许的地方抛出了异常"},
-                      ran.output.substr(0, 300));
+      broke =
+          make_failure("CRASH",
+                       {"your code was aborted: an assertion failed, or an exception was thrown where none may leave",
+                        "程序被中止：断言失败，或在不允许的地方抛出了异常"},
+                       ran.output.substr(0, 300));
     } else if (signal_number == SIGFPE) {
-      broke = failure("CRASH", {"an integer was divided by zero", "整数除以零"});
+      broke = make_failure("CRASH", {"an integer was divided by zero", "整数除以零"});
     } else {
-      broke = failure("CRASH", {fmt::format("your code was ended by signal {}", signal_number),
-                                fmt::format("程序被信号 {} 终止", signal_number)});
+      broke = make_failure("CRASH", {fmt::format("your code was ended by signal {}", signal_number),
+                                     fmt::format("程序被信号 {} 终止", signal_number)});
     }
   } else {
-    broke = failure(
+    broke = make_failure(
         "ENDED_EARLY",
         {fmt::format("your code ended the program (exit code {}) before the check was through: return a result instead",
                      ran.exit_code),
          fmt::format("你的代码在检查完成之前结束了程序（退出码 {}）：应当返回结果", ran.exit_code)});
   }
-  if (line > 0) point_at(report, shown, source, line);
+  if (line > 0) build.point_at(report, line);
   if (running != nullptr) {
     const std::size_t index = static_cast<std::size_t>(running - report.parts.data());
     broke->section = records.sections[index];
@@ -450,6 +248,20 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
     report.parts[index].failure = broke;
   }
   if (!report.first) report.first = broke;
+  return report;
+}
+
+CheckReport build_mine(const Course& course, const CourseLesson& lesson, const fs::path& file, Lang lang,
+                       fs::path& program) {
+  CheckReport report;
+  const std::string source = read_source(file, lang, report.nothing);
+  if (!report.nothing.empty()) return report;
+  ExerciseBuild build(course, file, source, false);
+  if (!build.compile(report) || !build.link({(build.lessons() / ("libmine_" + lesson.id + ".so")).string()}, report)) {
+    return report;
+  }
+  program = build.lessons() / lesson.id / (lesson.id + "_mine");
+  fs::rename(build.program(), program);
   return report;
 }
 

@@ -56,6 +56,11 @@ int prepare_check(const Course& course, const CourseLesson& lesson, const Termin
 CheckReport check_file(const Course& course, const CourseLesson& lesson, const std::filesystem::path& file,
                        const ExerciseOptions& options, Lang lang);
 
+// Builds the lesson's program with the taught parts from this file; `program` is where it is then. When the report has
+// `nothing` or `first`, it was not built.
+CheckReport build_mine(const Course& course, const CourseLesson& lesson, const std::filesystem::path& file, Lang lang,
+                       std::filesystem::path& program);
+
 // As a learner reads it, at most 80 columns wide; full_report ends with what to do now.
 std::string report_text(const CourseLesson& lesson, const CheckReport& report, const Terminal& terminal, Lang lang);
 std::string full_report(const Course& course, const CourseLesson& lesson, const CheckReport& report,

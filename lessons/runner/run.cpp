@@ -7,6 +7,8 @@
 #include "lessons/common/table.h"
 #include "lessons/runner/build.h"
 #include "lessons/runner/commands.h"
+#include "lessons/runner/exercise.h"
+#include "lessons/runner/state.h"
 
 namespace gradus {
 
@@ -46,6 +48,40 @@ int run_all(const Course& course, const Options& options) {
   return worst;
 }
 
+// The lesson's program with the taught parts from the learner's file.
+int run_mine(const Course& course, const ParsedCommand& parsed) {
+  const Lang lang = parsed.options.lang;
+  const Terminal terminal = find_terminal(parsed.options);
+  const CourseLesson* lesson = find_lesson(course, parsed.words[0], lang);
+  if (lesson == nullptr) return 2;
+  std::error_code ignored;
+  if (!std::filesystem::exists(course.root / "lessons" / lesson->id / "mine_parts.cpp", ignored)) {
+    return misuse(
+        "./gradus run",
+        fmt::format(fmt::runtime(tr(lang, "lesson {} has no part that can be yours", "第 {} 课没有可以换成你写的部分")),
+                    lesson->number()),
+        lang);
+  }
+  int code = build_lesson(course.build, lesson->id, terminal, lang);
+  if (code == 0) code = prepare_check(course, *lesson, terminal, lang);
+  if (code != 0) return code;
+  std::filesystem::path program;
+  const CheckReport report = build_mine(course, *lesson, exercise_files(course, *lesson).mine, lang, program);
+  if (!report.nothing.empty()) return misuse("./gradus run", report.nothing, lang);
+  if (report.first) {
+    say(report_text(*lesson, report, terminal, lang));
+    return 1;
+  }
+  Options options = parsed.options;
+  if (options.out == course.defaults.out) options.out /= "mine";
+  if (read_state(course).get(lesson->id, "verdict") != "PASSED") {
+    say(fmt::format(fmt::runtime(tr(lang, "Your exercise has not passed its check; see ./gradus check {}\n",
+                                    "你的练习还没有通过检查；见 ./gradus check {}\n")),
+                    lesson->number()));
+  }
+  return become(program, to_arguments(options), lang);
+}
+
 }  // namespace
 
 int run_command(const Course& course, const std::vector<std::string>& arguments) {
@@ -56,11 +92,13 @@ int run_command(const Course& course, const std::vector<std::string>& arguments)
       .options = OptionSet::training,
       .words = {{"LESSON", fmt::format("{}; all: one after the other", lesson_help_en),
                  fmt::format("{}；all：依次运行全部课程", lesson_help_zh), true, false}},
-      .extras = {},
+      .extras = {{"--mine", "", "with what you wrote in work/LESSON/exercise.cpp; results go to out/mine/",
+                  "用你在 work/LESSON/exercise.cpp 里写的部分；结果写入 out/mine/"}},
       .stop_at_word = false,
       .defaults = course.defaults};
   const ParsedCommand parsed = parse_command(spec, arguments);
   if (parsed.exit_code) return leave(parsed);
+  if (parsed.extras.contains("--mine")) return run_mine(course, parsed);
   if (parsed.words[0] == "all") return run_all(course, parsed.options);
   const CourseLesson* lesson = find_lesson(course, parsed.words[0], parsed.options.lang);
   if (lesson == nullptr) return 2;

@@ -117,6 +117,7 @@ says() {
   grep -qF -e "$text" "$work/out" || { cat "$work/out"; return 1; }
 }
 check 'check before start: exit code 2' exits 2 gradus check 09
+check 'run --mine before start: exit code 2' exits 2 gradus run 09 --mine
 check 'the solution is not shown before' exits 1 gradus solution 09
 check 'start' says 'Your exercise: work/09_bahdanau/exercise.cpp' gradus start 09
 check 'the starter was copied' cmp "$mine" "$root/lessons/09_bahdanau/exercise.cpp"
@@ -130,6 +131,8 @@ check 'what was written is there' grep -q '// mine' "$mine"
 cp "$root/lessons/09_bahdanau/solution.cpp" "$mine"
 check 'check: passed' exits 0 gradus check
 check 'the state says so' grep -q '^state = passed' "$course/work/state.txt"
+check 'run --mine trains with it' says 'decoder_step: yours' gradus run 09 --mine --steps 1
+check 'its results stand beside those of the library' test -s "$course/out/mine/09_bahdanau/metrics.json"
 check 'the solution is shown after' says 'additive_score' gradus solution 09
 check 'hints can be read after passing' says 'hints' gradus hint 09
 check 'the list says so' says 'passed' gradus list
