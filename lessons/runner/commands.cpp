@@ -27,6 +27,8 @@ const std::vector<Command>& commands() {
       {"run", "LESSON", "train a lesson and show what it learned (all: every lesson)",
        "训练一课并展示结果（all：全部课程）", run_command},
       {"try", "LESSON INPUT", "ask the model that a lesson has trained", "询问某一课训练好的模型", try_command},
+      {"quiz", "", "decoders without a label: guess from pictures what they do", "没有标签的解码器：看图猜它做了什么",
+       quiz_command},
       {"list", "", "the lessons", "课程列表", list_command},
       {"start", "LESSON", "get a lesson's exercise to work on", "开始一课的练习", start_command},
       {"check", "[LESSON]", "what is right in your exercise, and what to mend first", "检查练习：哪些已对，先改哪里",

@@ -34,6 +34,7 @@ const std::vector<Command>& commands();
 
 int run_command(const Course& course, const std::vector<std::string>& arguments);
 int try_command(const Course& course, const std::vector<std::string>& arguments);
+int quiz_command(const Course& course, const std::vector<std::string>& arguments);
 int list_command(const Course& course, const std::vector<std::string>& arguments);
 int start_command(const Course& course, const std::vector<std::string>& arguments);
 int check_command(const Course& course, const std::vector<std::string>& arguments);

@@ -129,4 +129,27 @@ int try_command(const Course& course, const std::vector<std::string>& arguments)
   return build_and_become(course, *lesson, parsed.options, forwarded);
 }
 
+int quiz_command(const Course& course, const std::vector<std::string>& arguments) {
+  const CommandSpec spec = {
+      .program = "./gradus quiz",
+      .about_en =
+          "Trains decoders without a label, shows what depends on what in them, and lets you guess what each "
+          "really does. Reads answers from the terminal, or one a line from a pipe; q ends it. Lesson 11.",
+      .about_zh =
+          "训练没有标签的解码器，展示其中谁依赖谁，让你猜每个实际上做了什么。答案从终端读取，或从管道每行一个；q "
+          "结束。见第 11 课。",
+      .options = OptionSet::asking,
+      .words = {},
+      .extras = {},
+      .stop_at_word = false,
+      .defaults = course.defaults};
+  const ParsedCommand parsed = parse_command(spec, arguments);
+  if (parsed.exit_code) return leave(parsed);
+  const CourseLesson* lesson = find_lesson(course, "conventions", parsed.options.lang);
+  if (lesson == nullptr) return 2;
+  std::vector<std::string> forwarded = {"--try", "quiz"};
+  for (const std::string& argument : to_arguments(parsed.options)) forwarded.push_back(argument);
+  return build_and_become(course, *lesson, parsed.options, forwarded);
+}
+
 }  // namespace gradus

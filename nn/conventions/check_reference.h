@@ -34,7 +34,7 @@ struct ReferenceOptions {
 // The first that applies, in this order.
 enum class ReferenceVerdict { passed, unusable, missing_output, wrong_shape, not_finite, wrong_value, wrong_gradient };
 // Stable codes: "PASSED", "REF_UNUSABLE", "REF_MISSING_OUTPUT", "REF_WRONG_SHAPE", "REF_NOT_FINITE", "REF_WRONG_VALUE",
-// "REF_WRONG_GRADIENT".
+// "REF_WRONG_GRADIENT". Unusable: leaves that cannot be compared, or whose names and shapes the reference cannot take.
 const char* to_string(ReferenceVerdict verdict);
 
 struct ValueEntry {  // the worst place of one output

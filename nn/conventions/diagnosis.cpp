@@ -80,7 +80,8 @@ class Search {
   Verdict run() {
     if (trace_.kind == TraceKind::formula) return diagnose_formula(trace_, verdict_.claim);
     say_subject();
-    for (const Group& group : groups()) find(group);
+    for (const Group& group : groups())
+      if (!find_without_attention(group)) find(group);
     for (const auto& [i, options] : open_)
       if (!options.empty()) verdict_.open.push_back({all_[i].name, all_[i].what, all_[i].tell});
     if (trace_.kind == TraceKind::decoder) look_at_weights();
@@ -249,6 +250,7 @@ class Search {
   }
 
   double residual(const Group& group, const Hypothesis& h) {
+    ++attempts_;
     const std::optional<Model> model = build(group, h);
     if (!model) return infinite;
     ++verdict_.tried;
@@ -374,6 +376,31 @@ class Search {
 
   // ---- the search itself
 
+  // A trace without weights, contexts or parameters of a score may come from a decoder without attention. Then nothing
+  // between the encoder states and the outputs has to be searched.
+  bool find_without_attention(const Group& group) {
+    const auto has_stage = [&](Stage s) {
+      return std::find(group.stages.begin(), group.stages.end(), s) != group.stages.end();
+    };
+    if (trace_.kind != TraceKind::decoder || !has_stage(Stage::context) || !has_stage(Stage::cell)) return false;
+    for (const char* name : {"e", "alpha", "c", "htilde", "W_a", "U_a", "v_a", "W_c"})
+      if (there(name)) return false;
+    Group bare{{Stage::cell}, group.outputs, {}};
+    if (has_stage(Stage::readout)) bare.stages.push_back(Stage::readout);
+    for (std::size_t i : group.fields)
+      for (Stage stage : bare.stages)
+        if (std::find(all_[i].stages.begin(), all_[i].stages.end(), stage) != all_[i].stages.end() &&
+            std::find(bare.fields.begin(), bare.fields.end(), i) == bare.fields.end())
+          bare.fields.push_back(i);
+    choose_what_is_seen();
+    std::vector<Scored> scored;
+    for (const Hypothesis& h : combinations(bare)) scored.push_back({h, residual(bare, h)});
+    const std::vector<Scored> hits = matching(bare, scored);
+    if (hits.empty()) return false;
+    settle(bare, hits, scored, 0);
+    return true;
+  }
+
   void find(const Group& group) {
     choose_what_is_seen();
     misfits_ = 0;
@@ -382,7 +409,7 @@ class Search {
     std::vector<Scored> level0;
     for (const Hypothesis& h : free_ones) level0.push_back({h, residual(group, h)});
     const auto list = deviations(group);
-    std::size_t budget = budget_for(group);
+    const std::size_t budget = budget_for(group), most_attempts = attempts_ + 2 * options_.most;
 
     std::vector<Scored> tried = level0;
     std::vector<Scored> hits = matching(group, level0);
@@ -392,7 +419,7 @@ class Search {
       std::vector<Scored> level1;
       for (const auto& [field, k] : list)
         for (const Hypothesis& h : free_ones) {
-          if (level1.size() >= budget) break;
+          if (level1.size() >= budget || attempts_ >= most_attempts) break;
           Hypothesis next = h;
           next[field] = k;
           const double r = residual(group, next);
@@ -412,7 +439,7 @@ class Search {
       for (const Scored& base : order)
         for (std::size_t p = 0; p < list.size(); ++p)
           for (std::size_t q = 0; q < p; ++q) {
-            if (list[p].first == list[q].first || level2.size() >= budget) continue;
+            if (list[p].first == list[q].first || level2.size() >= budget || attempts_ >= most_attempts) continue;
             Hypothesis next = base.hypothesis;
             next[list[p].first] = list[p].second;
             next[list[q].first] = list[q].second;
@@ -841,6 +868,7 @@ class Search {
     if (verdict_.find("ATTN_QUERY_POST_STEP") && verdict_.find("ATTN_QUERY_POST_STEP")->error)
       std::erase_if(verdict_.findings,
                     [](const Finding& f) { return f.code == "CELL_CONTEXT_LATE" || f.code == "INPUT_FEED_CONTEXT"; });
+    note_unused_context();
     std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.error > b.error; });
     for (const Open& o : verdict_.open)
@@ -857,6 +885,36 @@ class Search {
     }
   }
 
+  // A context that neither the cell nor the readout reads is no attention, whatever is computed: one mistake, not two.
+  void note_unused_context() {
+    if (trace_.kind != TraceKind::decoder || !chose("input=none") || there("W_c")) return;
+    if (!chose("readout=s") && !chose("readout=s,y")) return;
+    std::erase_if(verdict_.findings, [](const Finding& f) {
+      return f.code == "CONTEXT_NOT_IN_CELL" || f.code == "READOUT_WITHOUT_CONTEXT";
+    });
+    const Option* none = find_option("input", "none");
+    std::erase(follows_en_, none->sentence.en), std::erase(follows_zh_, none->sentence.zh);
+    const bool computed = there("alpha") || there("c") || there("W_a") || there("v_a");
+    Finding f;
+    f.code = "CONTEXT_UNUSED";
+    f.error = claim_ && (std::string(claim_->name) == "bahdanau2014" || std::string(claim_->name) == "luong2015");
+    f.where = {"the decoder's cell (s), the readout (logits)", "解码器循环单元 (s)、输出 (logits)"};
+    f.sentence = computed ? Words(
+                                "weights are computed, and no context reaches the cell or the readout: in effect "
+                                "there is no attention",
+                                "算出了权重,但上下文既没有进入循环单元,也没有进入输出:等于没有注意力")
+                          : Words("there is no attention: neither the cell nor the readout reads a context",
+                                  "没有注意力:循环单元与输出都不读上下文");
+    f.used = "s_t = RNN(y_{t-1}, s_{t-1}), logits_t from s_t alone";
+    f.paper = claim_ && std::string(claim_->name) == "luong2015"
+                  ? "s~_t = tanh(W_c [c_t; s_t]), logits = W_o s~_t (Luong et al. 2015, section 3)"
+                  : "s_t = RNN([y_{t-1}; c_t], s_{t-1}) (Bahdanau et al. 2014, section 3.1)";
+    f.fix = {"compute c_t = sum of alpha_{t,i} h_i and join it to the cell's input (Bahdanau) or to s~ (Luong)",
+             "计算 c_t = sum alpha_{t,i} h_i,并拼进循环单元的输入(Bahdanau)或 s~(Luong)"};
+    f.test = "CHECK(probe_source(decoder, inputs, true).passed);";
+    verdict_.findings.push_back(f);
+  }
+
   bool chose(const char* choice) const {
     return std::find(verdict_.choices.begin(), verdict_.choices.end(), choice) != verdict_.choices.end();
   }
@@ -867,6 +925,7 @@ class Search {
     const bool additive = chose("score=additive"),
                luong = chose("score=dot") || chose("score=general") || chose("score=concat") || chose("score=location");
     const bool early = chose("input=c_t");
+    if (verdict_.find("CONTEXT_UNUSED")) return;
     if (prev && additive && early)
       verdict_.notes.push_back({"this is the decoder of Bahdanau et al. 2014", "这是 Bahdanau 2014 的解码器"});
     else if (now && luong && !early)
@@ -896,7 +955,7 @@ class Search {
   Hypothesis chosen_;
   std::map<std::size_t, std::set<int>> open_;  // field -> options that no group tells from the chosen one
   bool single_ = false, named_unknown_ = false;
-  std::size_t misfits_ = 0;
+  std::size_t misfits_ = 0, attempts_ = 0;
   double tolerance_ = 1e-9, apart_ = 1e-4;
   std::vector<std::string> follows_en_, follows_zh_;
 };

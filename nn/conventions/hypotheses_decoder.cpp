@@ -516,6 +516,14 @@ std::vector<Field> readout_fields() {
        .paper = "p(y_t | ...) = g(y_{t-1}, s_t, c_t) (section 3.1)",
        .fix = {"nothing to fix; say which of the two you use", "无需修改;说明用的是哪一种"},
        .test = check},
+  };
+  fields.push_back({"readout_parts",
+                    {Stage::readout},
+                    {"which parts the readout reads", "输出读到哪些部分"},
+                    {"states, contexts and words that differ from step to step", "逐步变化的状态、上下文与词"},
+                    {}});
+  fields.back().options = {
+      usual(),
       {.id = "context_late",
        .code = "READOUT_CONTEXT_LATE",
        .apply = [](Model& m, const Arrays&) { return shift(m.decoder.readout, What::context, 1); },

@@ -6,6 +6,7 @@
 
 #include "nn/conventions/check_reference.h"
 #include "nn/conventions/reference/bidirectional.h"
+#include "nn/conventions/trace.h"
 #include "nn/decode.h"
 
 namespace gradus {
@@ -52,6 +53,10 @@ using StepFunction = std::function<Step(const Var& y_emb, const State& s_prev, c
 using RememberFunction = std::function<Memory(const Var& H, const std::optional<Mask>& mask)>;
 DecoderUnderTest under_test(std::string name, StepFunction step, std::vector<Parameter> parameters,
                             RememberFunction remember = {});
+
+// What a run leaves behind, as if it had been dumped to a file and read again: parameters, inputs, states, weights,
+// contexts, logits. diagnose(trace_of(decoder, inputs, "bahdanau2014")) names what it does.
+diagnosis::Trace trace_of(const DecoderUnderTest& decoder, const DecoderInputs& inputs, const std::string& claim = "");
 
 // Random inputs for a check, all of them leaves that take a gradient: numbers of order 1, row 0 full, the other rows
 // shorter when `with_mask`.

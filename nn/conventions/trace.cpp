@@ -503,8 +503,9 @@ void read_decoder(Trace& trace) {
     if (const Array* W_a = find(a, "W_a")) {
       const std::size_t d_s = is.value("d_s"), d_q = is.value("d_q"), d_emb = is.value("d_emb"), n = W_a->dim(0);
       const std::size_t q = W_a->shape.size() == 2 ? W_a->shape[1] : 0;
-      const bool fits = W_a->shape.size() == 2 && n == is.value("d_attn") &&
-                        (q == d_s || q == d_q || q == d_emb + d_s || q == is.value("d_h") || (d_s && q % d_s == 0));
+      const bool fits =
+          W_a->shape.size() == 2 && n == is.value("d_attn") &&
+          (q == d_s || q == d_q || q == d_emb || q == d_emb + d_s || q == is.value("d_h") || (d_s && q % d_s == 0));
       if (!fits && (d_s || d_q)) is.need(a, "W_a", {"d_attn", d_s ? "d_s" : "d_q"});
     }
   }

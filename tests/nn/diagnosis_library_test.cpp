@@ -195,7 +195,7 @@ TEST_CASE("diagnosis: two mistakes at once are found as two") {
       {"energy and reset", {}, {{"energy", "identity"}, {"reset", "unused"}}, {"ENERGY_NO_TANH", "GRU_RESET_UNUSED"}},
       {"mask and readout",
        {},
-       {{"mask", "inverted"}, {"readout_time", "context_late"}},
+       {{"mask", "inverted"}, {"readout_parts", "context_late"}},
        {"MASK_INVERTED", "READOUT_CONTEXT_LATE"}},
       {"LSTM and softmax",
        {.gates = 4},
