@@ -106,6 +106,13 @@ Foretold read(const Pictures& p) {
   return f;
 }
 
+diagnosis::Verdict diagnose(const Subject& subject, Claim claim) {
+  diagnosis::Meta meta;
+  meta.claims = name(claim);
+  meta.gate_order = "r,z,n";
+  return diagnosis::diagnose(trace_of(subject.decoder(), subject.inputs, meta));
+}
+
 std::string codes_of(const diagnosis::Verdict& verdict) {
   std::string out;
   for (const diagnosis::Finding& f : verdict.findings) {
@@ -133,7 +140,7 @@ Exam examine(const Trainee& trainee, std::uint64_t seed, std::int64_t sequences)
   exam.pictures = look_at(whole, trainee.choices);
   exam.self = self_check(small);
   exam.reference = check_reference(small.decoder(), small.inputs, claimed(trainee.choices));
-  exam.verdict = diagnosis::diagnose(trace_of(whole.decoder(), whole.inputs, name(trainee.choices.claim)));
+  exam.verdict = diagnose(whole, trainee.choices.claim);
   exam.right = is_right(exam.verdict, trainee.choices);
   return exam;
 }

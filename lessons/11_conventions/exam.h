@@ -35,6 +35,8 @@ struct Exam {
 };
 Exam examine(const Trainee& trainee, std::uint64_t seed, std::int64_t sequences);
 
+// Every hypothesis on the subject's run, against the claim.
+diagnosis::Verdict diagnose(const Subject& subject, Claim claim);
 // The codes of the mistakes that a verdict names, joined by " + "; "-" for none.
 std::string codes_of(const diagnosis::Verdict& verdict);
 bool is_right(const diagnosis::Verdict& verdict, const Choices& choices);

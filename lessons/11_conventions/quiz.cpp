@@ -136,15 +136,13 @@ void say_wrapped(const std::string& label, const std::string& text, int width) {
 
 // The verdict: what a diagnosis of the very decoder on the screen says, and which probes gave it away.
 void say_verdict(const Subject& subject, const Pictures& p, const Choices& choices, int width, Lang lang) {
-  const diagnosis::Verdict verdict =
-      diagnosis::diagnose(trace_of(subject.decoder(), subject.inputs, name(choices.claim)));
+  const diagnosis::Verdict verdict = diagnose(subject, choices.claim);
   for (const diagnosis::Finding& f : verdict.findings) {
     if (!f.error) continue;
-    const auto in = diagnosis_lang(lang);
-    say_wrapped("", f.code + ": " + f.sentence.in(in), width);
+    say_wrapped("", f.code + ": " + f.sentence.in(lang), width);
     say_wrapped(std::string(tr(lang, "used   ", "所用  ")), f.used, width);
     say_wrapped(std::string(tr(lang, "paper  ", "论文  ")), f.paper, width);
-    say_wrapped(std::string(tr(lang, "fix    ", "修改  ")), f.fix.in(in), width);
+    say_wrapped(std::string(tr(lang, "fix    ", "修改  ")), f.fix.in(lang), width);
     say_wrapped(std::string(tr(lang, "test   ", "测试  ")), f.test, width);
   }
   for (const Probe* probe : {&p.influence, &p.route, &p.source, &p.sums, &p.padding, &p.hull}) {

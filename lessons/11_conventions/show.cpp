@@ -35,6 +35,28 @@ std::string passes(bool passed, Lang lang) {
   return std::string(passed ? tr(lang, "passes", "通过") : tr(lang, "FAILS", "不通过"));
 }
 
+// Every line wrapped by itself, its continuation under the text behind the label.
+std::string hanging(const std::string& text, int width) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t line_end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, line_end - at);
+    const int indent = line.starts_with("  ") ? 11 : 2;
+    if (display_width(line) <= width) {
+      out += line + "\n";
+    } else {
+      const std::string wrapped = wrap_to_width(line, width - indent);
+      for (char c : wrapped) {
+        out += c;
+        if (c == '\n') out += std::string(static_cast<std::size_t>(indent), ' ');
+      }
+      out += "\n";
+    }
+    at = line_end + 1;
+  }
+  return out;
+}
+
 std::string self_check_cell(const Exam& exam, Lang lang) {
   return fmt::format("{} ({:.0e})", passes(exam.self.passed, lang), worst(exam.self.entries));
 }
@@ -183,7 +205,7 @@ std::string verdicts(const std::vector<Trainee>& trainees, const std::vector<Exa
         codes == "-" ? std::string(tr(lang, "keeps its claim", "名副其实")) : codes,
         exams[i].right ? tr(lang, "right", "判对") : paint(terminal, Colour::red, tr(lang, "WRONG", "判错")));
     for (const diagnosis::Finding& f : verdict.findings) {
-      if (f.error) out += indented("", f.sentence.in(diagnosis_lang(lang)));
+      if (f.error) out += indented("", f.sentence.in(lang));
     }
     out += indented(std::string(tr(lang, "built: ", "实际:")), words(trainees[i].choices, lang));
   }
@@ -220,7 +242,7 @@ std::string in_detail(char name, const Trainee& trainee, const Exam& exam, const
   out += fmt::format("{}: {}\n{}: {}\n\n", tr(lang, "self check", "自检"), self_check_cell(exam, lang),
                      tr(lang, "reference check", "参照检查"), reference_cell(exam, lang));
   if (exam.reference.verdict == ReferenceVerdict::unusable) out += wrap_to_width(exam.reference.note, width) + "\n\n";
-  out += wrap_to_width(exam.verdict.text(diagnosis_lang(lang)), width);
+  out += hanging(exam.verdict.text(lang), width);
   out += fmt::format("\n{}{}\n", tr(lang, "built: ", "实际:"), words(trainee.choices, lang));
   return out;
 }

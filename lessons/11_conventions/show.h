@@ -7,10 +7,6 @@
 
 namespace gradus::lesson11 {
 
-inline diagnosis::Lang diagnosis_lang(Lang lang) {
-  return lang == Lang::zh ? diagnosis::Lang::zh : diagnosis::Lang::en;
-}
-
 // A matrix as a few lines without a title: a dot is exactly zero, everything else is the darker the larger it is.
 std::vector<std::string> small_picture(const Matrix& matrix, const Terminal& terminal);
 // Blocks of lines next to each other, as many as fit, then the next row of blocks.

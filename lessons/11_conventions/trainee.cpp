@@ -104,8 +104,8 @@ void Trainee::save(const std::filesystem::path& file) {
 void Trainee::load(const std::filesystem::path& file) {
   std::map<std::string, std::string> notes = checkpoint_notes(file);
   if (notes["seed"] != std::to_string(seed_) || notes["built"] != words(choices, Lang::en)) {
-    throw FileError(fmt::format("{} belongs to a run with --seed {}; use that seed, or start without --resume",
-                                file.string(), notes["seed"]));
+    throw FileError(fmt::format("{} belongs to a run with --seed {}; say --seed {}, or train anew with ./gradus run 11",
+                                file.string(), notes["seed"], notes["seed"]));
   }
   load_checkpoint(file, {parameters_, &adam_, {{"data", &data_}}, &step, &notes});
 }

@@ -236,7 +236,7 @@ DecoderUnderTest under_test(std::string name, StepFunction step, std::vector<Par
   return {std::move(name), std::move(run), std::move(parameters)};
 }
 
-diagnosis::Trace trace_of(const DecoderUnderTest& decoder, const DecoderInputs& inputs, const std::string& claim) {
+diagnosis::Trace trace_of(const DecoderUnderTest& decoder, const DecoderInputs& inputs, const diagnosis::Meta& meta) {
   NoGrad no_grad;
   reference::Arrays arrays{{"H", to_reference(inputs.H.value())}, {"y_emb", to_reference(inputs.y_emb.value())}};
   if (inputs.mask) arrays["mask"] = to_reference(*inputs.mask);
@@ -253,8 +253,6 @@ diagnosis::Trace trace_of(const DecoderUnderTest& decoder, const DecoderInputs& 
       arrays[names[k]] = to_reference(narrow(p.var, Axis{1}, at, widths[k]).value());
     }
   }
-  diagnosis::Meta meta;
-  meta.claims = claim;
   return diagnosis::make_trace(std::move(arrays), meta, inputs.H.dtype() == f32);
 }
 

@@ -55,8 +55,8 @@ DecoderUnderTest under_test(std::string name, StepFunction step, std::vector<Par
                             RememberFunction remember = {});
 
 // What a run leaves behind, as if it had been dumped to a file and read again: parameters, inputs, states, weights,
-// contexts, logits. diagnose(trace_of(decoder, inputs, "bahdanau2014")) names what it does.
-diagnosis::Trace trace_of(const DecoderUnderTest& decoder, const DecoderInputs& inputs, const std::string& claim = "");
+// contexts, logits. `meta` says what the owner knows: the claim, the gate order.
+diagnosis::Trace trace_of(const DecoderUnderTest& decoder, const DecoderInputs& inputs, const diagnosis::Meta& meta);
 
 // Random inputs for a check, all of them leaves that take a gradient: numbers of order 1, row 0 full, the other rows
 // shorter when `with_mask`.
