@@ -143,6 +143,25 @@ class Search {
     }
     if (trace_.kind == TraceKind::multi_head) base_.decoder.attention.score.score = Score::scaled_dot;
     chosen_.assign(all_.size(), -1);
+    if (!trace_.heads_known) count_heads();
+  }
+
+  // PyTorch averages the weights over the heads, so their number does not show: the first one that fits.
+  void count_heads() {
+    const std::size_t d = get(given_, "W_Q").dim(0);
+    for (std::size_t heads = 1; heads <= d; ++heads)
+      for (MaskRead read : {MaskRead::keys, MaskRead::causal}) {
+        if (d % heads != 0) continue;
+        Model model = base_;
+        model.heads.heads = heads;
+        model.decoder.attention.mask_read = read;
+        const Group whole{{Stage::heads}, {there("output") ? "output" : "alpha"}, {}};
+        if (!there(whole.outputs[0].c_str()) || !(residual(whole, model, given_) < tolerance_)) continue;
+        base_.heads.heads = heads;
+        return;
+      }
+    verdict_.notes.push_back({"the number of heads is not in the file: 1 is assumed; say \"heads\" in meta.json",
+                              "文件没有给出头数:按 1 个头处理;请在 meta.json 里写明 \"heads\""});
   }
 
   void say_subject() {
@@ -717,15 +736,58 @@ class Search {
       if (const auto seen = seen_in_weights()) return *seen;
     }
     // A first step that agrees clears the gates: what later steps are given is wrong.
-    if (in(Stage::cell) && there("s") && agrees_at_first(group, tried))
+    if (in(Stage::cell) && first_step_tells() && agrees_at_first(group, tried))
       return {Kind::convention,
               {"; the first step agrees, later ones do not: what a step hands on to the next is not what it should be",
                ";第一步相符,之后不符:某一步交给下一步的东西不对"}};
+    if (in(Stage::run) && trace_.directions == 2 && trace_.layers == 1) {
+      if (const auto seen = half_that_agrees(group, tried)) return *seen;
+    }
     if (in(Stage::cell) || in(Stage::run)) {
       if (std::holds_alternative<LstmConvention>(base_.decoder.cell)) return {Kind::lstm, {}};
       if (std::holds_alternative<GruConvention>(base_.decoder.cell)) return {Kind::gru, {}};
     }
     return {Kind::convention, {}};
+  }
+
+  // From a state of zeros, mistakes in what a cell does with its state do not show at the first step.
+  bool first_step_tells() const {
+    const auto generic = [&](const char* name) {
+      const Array* a = reference::find(given_, name);
+      return a && std::all_of(a->data.begin(), a->data.end(), [](double x) { return x != 0; });
+    };
+    const bool remembers = std::holds_alternative<LstmConvention>(base_.decoder.cell);
+    return there("s") && generic("s_0") && (!remembers || generic("cell_0"));
+  }
+
+  // One of two directions that agrees clears the gates, which both of them have.
+  std::optional<std::pair<Kind, Words>> half_that_agrees(const Group& group, const std::vector<Scored>& tried) {
+    if (!there("h")) return std::nullopt;
+    const Array& wanted = get(given_, "h");
+    const std::size_t d = wanted.dim(2);
+    const auto half = [&](const Array& whole, std::size_t which) {
+      Array part({whole.dim(0), whole.dim(1), d / 2});
+      for (std::size_t r = 0; r < part.data.size(); ++r)
+        part.data[r] = whole.data[r / (d / 2) * d + which * (d / 2) + r % (d / 2)];
+      return part;
+    };
+    for (const Scored& s : tried) {
+      if (trouble(group, s.hypothesis).violations) continue;
+      const auto model = build(group, s.hypothesis);
+      if (!model) continue;
+      Array got;
+      try {
+        got = get(stage_outputs(*model, given_, group.stages), "h");
+      } catch (const std::invalid_argument&) {
+        continue;  // sizes that do not go with this hypothesis
+      }
+      for (std::size_t which = 0; got.shape == wanted.shape && which < 2; ++which)
+        if (difference(half(got, which), half(wanted, which)) < tolerance_)
+          return {{Kind::convention,
+                   which ? Words{"; the second half of h agrees, the first does not", ";h 的后一半相符,前一半不符"}
+                         : Words{"; the first half of h agrees, the second does not", ";h 的前一半相符,后一半不符"}}};
+    }
+    return std::nullopt;
   }
 
   // Whether a hypothesis without mistakes gives the first step of the trace.

@@ -44,7 +44,7 @@ std::string chosen(const Choices& choices, const std::string& field) {
 std::size_t width(const Parts& parts, const Sizes& n, std::size_t d_v, std::size_t layers) {
   std::size_t sum = 0;
   for (const Part& p : parts) {
-    if (p.what == What::y_emb) sum += n.d_emb;
+    if (p.what == What::y_emb || p.what == What::first_input) sum += n.d_emb;
     else if (p.what == What::context) sum += d_v;
     else if (p.what == What::attentional || p.what == What::before_tanh) sum += n.d_htilde;
     else sum += p.what == What::all_states ? n.d_s * layers : n.d_s;

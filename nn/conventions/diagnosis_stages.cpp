@@ -91,6 +91,8 @@ class Stages {
         return step_of("c", b, at);
       case What::attentional:
         return step_of("htilde", b, at);
+      case What::first_input:
+        return step_of("y_emb", b, 0);
       case What::before_tanh:
         if (at < 0) return Vec(get(given_, "W_c").dim(0));
         return linear(given_, "W_c", "b_c", parts(joined(), b, static_cast<std::size_t>(at)));

@@ -72,6 +72,23 @@ void silence_biases(Model& m, const std::string& which) {
   });
 }
 
+// Weights called _reverse change places with those that are not.
+void exchange_directions(Arrays& a) {
+  for (auto& [name, array] : a)
+    if (const auto other = a.find(name + "_reverse"); other != a.end()) std::swap(array, other->second);
+}
+// h0 and c0 (layers * 2, B, d): each layer's two slices change places.
+void exchange_starts(Arrays& a) {
+  for (const char* name : {"h0", "c0"}) {
+    const auto start = a.find(name);
+    if (start == a.end()) continue;
+    Vec& x = start->second.data;
+    const std::size_t slice = x.size() / start->second.dim(0);
+    for (std::size_t k = 0; k + 2 * slice <= x.size(); k += 2 * slice)
+      for (std::size_t i = 0; i < slice; ++i) std::swap(x[k + i], x[k + slice + i]);
+  }
+}
+
 // Orders of stacked gates. `common` ones are those of frameworks; the others are tried as deviations.
 Option order(const char* id, const char* letters, bool common) {
   Option o;
@@ -332,20 +349,6 @@ std::vector<Field> gate_fields() {
        .paper = "W x + b, U h + b_u",
        .fix = {"add b to W x", "W x 要加 b"},
        .test = "CHECK(norm(b.grad()) > 0);"},
-      {.id = "exchanged",
-       .code = "BIASES_EXCHANGED",
-       .kind = Kind::gru,
-       .apply =
-           [](Model& m, const Arrays& a) {
-             m.edits.push_back([](Arrays& x) { each_bias(x, [](Array& b, Array& b_u) { std::swap(b, b_u); }); });
-             return two_biases(m, a) && gru(m) && gru(m)->reset == GruReset::after;
-           },
-       .sentence = {"the two biases are exchanged: the reset gate multiplies b (b_ih), not b_u (b_hh)",
-                    "两个偏置对调了:重置门乘的是 b(b_ih),而不是 b_u(b_hh)"},
-       .used = "n = tanh(W x + b_u + r * (U h + b))",
-       .paper = "n = tanh(W x + b + r * (U h + b_u)) (PyTorch)",
-       .fix = {"load b_ih as b and b_hh as b_u", "b_ih 载入为 b,b_hh 载入为 b_u"},
-       .test = cell_test},
       {.id = "added_twice",
        .code = "BIAS_TWICE",
        .kind = Kind::gru,
@@ -360,13 +363,36 @@ std::vector<Field> gate_fields() {
        .paper = "W x + b + U h",
        .fix = {"add b once", "b 只加一次"},
        .test = "one step from h = 0, x = 0: CHECK(preactivation == b);"},
+  };
+  fields.push_back({"bias_blocks",
+                    {Stage::cell, Stage::run},
+                    {"where the biases stand", "偏置加在哪里"},
+                    {"two biases that differ", "互不相同的两个偏置"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "exchanged",
+       .code = "BIASES_EXCHANGED",
+       .kind = Kind::gru,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& x) { each_bias(x, [](Array& b, Array& b_u) { std::swap(b, b_u); }); });
+             return has(a, "b_u") && gru(m) && gru(m)->reset == GruReset::after && gru(m)->biases == Biases::two &&
+                    m.edits.size() == 1;
+           },
+       .sentence = {"the two biases are exchanged: the reset gate multiplies b (b_ih), not b_u (b_hh)",
+                    "两个偏置对调了:重置门乘的是 b(b_ih),而不是 b_u(b_hh)"},
+       .used = "n = tanh(W x + b_u + r * (U h + b))",
+       .paper = "n = tanh(W x + b + r * (U h + b_u)) (PyTorch)",
+       .fix = {"load b_ih as b and b_hh as b_u", "b_ih 载入为 b,b_hh 载入为 b_u"},
+       .test = cell_test},
       {.id = "no_candidate",
        .code = "CANDIDATE_BIAS_IGNORED",
        .kind = Kind::gru,
        .apply =
            [](Model& m, const Arrays& a) {
              silence_biases(m, "bu");
-             return has(a, "b") && !elman(m) && set_biases(m, has(a, "b_u") ? Biases::two : Biases::one);
+             return has(a, "b") && !elman(m);
            },
        .sentence = {"the candidate's bias is there but never added", "候选状态的偏置存在却没有加上"},
        .used = "n = tanh(W x + U h)",
@@ -379,7 +405,7 @@ std::vector<Field> gate_fields() {
        .apply =
            [](Model& m, const Arrays& a) {
              silence_biases(m, "u");
-             return two_biases(m, a) && !elman(m);
+             return has(a, "b") && has(a, "b_u") && !elman(m);
            },
        .sentence = {"the candidate's second bias b_u (b_hh) is there but never added",
                     "候选状态的第二个偏置 b_u(b_hh)存在却没有加上"},
@@ -873,6 +899,40 @@ std::vector<Field> run_fields() {
        .paper = "h_t = [forward_t; backward_t]",
        .fix = {"reverse the backward outputs", "把反向输出翻转回来"},
        .test = "change token t: CHECK(both halves of h_t change);"},
+  };
+  fields.push_back({"direction_weights",
+                    {Stage::run},
+                    {"which weights a direction has", "每个方向用哪套权重"},
+                    {"two directions whose weights and initial states differ", "两个方向的权重与初始状态互不相同"},
+                    {}});
+  fields.back().options = {
+      usual(),
+      {.id = "exchanged",
+       .code = "BIDIR_WEIGHTS_EXCHANGED",
+       .kind = Kind::checkpoint,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back(exchange_directions);
+             return has(a, "U_reverse");
+           },
+       .sentence = {"the directions have each other's weights", "两个方向的权重对调了"},
+       .used = "forward runs with W_reverse, backward with W",
+       .paper = "forward runs with W, backward with W_reverse",
+       .fix = {"load each direction's weights under its own name", "按各自的名称载入两个方向的权重"},
+       .test = "zero the weights named reverse: CHECK(the forward half is unchanged);"},
+      {.id = "states_exchanged",
+       .code = "BIDIR_START_EXCHANGED",
+       .kind = Kind::shape,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back(exchange_starts);
+             return has(a, "U_reverse") && has(a, "h0");
+           },
+       .sentence = {"the directions start from each other's initial states", "两个方向的初始状态对调了"},
+       .used = "forward starts from h0[1], backward from h0[0]",
+       .paper = "forward starts from h0[0], backward from h0[1]",
+       .fix = {"stack the initial states forward first", "堆叠初始状态时正向在前"},
+       .test = "change h0[1]: CHECK(the forward half is unchanged);"},
   };
   fields.push_back({"merge",
                     {Stage::run},

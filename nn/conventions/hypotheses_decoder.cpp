@@ -187,6 +187,20 @@ std::vector<Field> input_fields() {
        .paper = "s_t = RNN([y_{t-1}; ...], s_{t-1})",
        .fix = {"do not shift the inputs twice", "不要把输入移位两次"},
        .test = "change y_{t-1}: CHECK(s_t changes);"},
+      {.id = "frozen",
+       .code = "INPUT_FROZEN",
+       .kind = Kind::data,
+       .apply =
+           [](Model& m, const Arrays&) {
+             for (Part& p : m.decoder.cell_input)
+               if (p.what == What::y_emb) return p.what = What::first_input, true;
+             return false;
+           },
+       .sentence = {"the cell reads the first input at every step", "循环单元每一步读的都是第一个输入"},
+       .used = "s_t = RNN([y_0; ...], s_{t-1})",
+       .paper = "s_t = RNN([y_{t-1}; ...], s_{t-1})",
+       .fix = {"take the next word in each turn of the loop", "循环的每一轮都取下一个词"},
+       .test = "change y_1: CHECK(s_3 changes);"},
       {.id = "context_two_back",
        .code = "CELL_CONTEXT_TWO_BACK",
        .apply = [](Model& m, const Arrays&) { return shift(m.decoder.cell_input, What::context, 2); },

@@ -693,6 +693,7 @@ void read_multi_head(Trace& trace) {
   if (auto out = a.find("output"); out != a.end() && out->second.shape.size() == 2 && B == 1)
     out->second.shape.insert(out->second.shape.begin(), 1);
   is.need(a, "output", {"B", "T_q", "d_out"});
+  trace.heads_known = trace.meta.heads > 0 || !a.count("W_Q");
   if (!trace.meta.heads) trace.meta.heads = 1;
   need_finite(a, {"alpha", "output"});
 }

@@ -33,6 +33,7 @@ struct Trace {
   std::map<std::string, std::string> read;  // our name -> the name in the file
   std::vector<std::string> ignored;         // names in the file that nothing here reads
   Meta meta;
+  bool heads_known = true;    // false: neither alpha nor the owner says how many heads there are
   bool single = false;        // some array is float32: tolerances are wider
   std::string gates_by_name;  // "rzn", "ifgo": the gates came one by one, so their order is known; else empty
   std::string framework;      // "PyTorch", "Keras", "ONNX", "OpenNMT" or empty, from the names

@@ -44,7 +44,7 @@ std::set<std::string> mistakes(const Verdict& v) {
 
 TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and correct models raise no alarm") {
   const Json expected = parse_json(file(exam + "expected.json"));
-  REQUIRE(expected.as_object().size() == 45);
+  REQUIRE(expected.as_object().size() == 50);
   for (const auto& entry : expected.as_object()) {
     const std::string name = entry.first;
     CAPTURE(name);
@@ -83,6 +83,9 @@ TEST_CASE("diagnosis exam: an unknown cell is a GRU's trouble only if its first 
   const Verdict handed_on = of("b15_feeding.safetensors", "luong2015");
   REQUIRE(handed_on.find("UNKNOWN"));
   CHECK(handed_on.find("UNKNOWN")->kind == Kind::convention);
+  // A first step from zeros proves nothing about the gates.
+  REQUIRE(of("b16_update.safetensors", "bahdanau2014").find("UNKNOWN"));
+  CHECK(of("b16_update.safetensors", "bahdanau2014").find("UNKNOWN")->kind == Kind::gru);
   // The same cell, with a first state that no GRU gives.
   Trace trace = read_trace(exam + "b15_feeding.safetensors");
   Array& s = trace.arrays.at("s");
@@ -109,4 +112,36 @@ TEST_CASE("diagnosis exam: unknown weights that leak at some steps say at which"
   REQUIRE(v.find("UNKNOWN"));
   CHECK(v.find("UNKNOWN")->kind == Kind::mask);
   CHECK(v.find("UNKNOWN")->sentence.en.find("at step 3 only") != std::string::npos);
+}
+
+TEST_CASE("diagnosis exam: of two directions, the one that agrees is named") {
+  const Trace right = read_trace(exam + "c5_bidirectional.safetensors");
+  const struct {
+    bool first, second;
+    Kind kind;
+    const char* said;
+  } rows[] = {{false, true, Kind::convention, "the first half of h agrees"},
+              {true, false, Kind::convention, "the second half of h agrees"},
+              {true, true, Kind::lstm, ""}};
+  for (const auto& row : rows) {
+    Trace spoiled = right;
+    Array& h = spoiled.arrays.at("h");
+    const std::size_t d = h.dim(2);
+    for (std::size_t k = 0; k < h.data.size(); ++k)
+      if (k % d < d / 2 ? row.first : row.second) h.data[k] *= 1.1;
+    const Verdict v = diagnose(spoiled);
+    INFO(v.text());
+    REQUIRE(v.find("UNKNOWN"));
+    CHECK(v.find("UNKNOWN")->kind == row.kind);
+    CHECK(v.find("UNKNOWN")->sentence.en.find(row.said) != std::string::npos);
+  }
+}
+
+TEST_CASE("diagnosis exam: the number of heads is found where averaged weights hide it, or asked for") {
+  Trace averaged = read_trace(exam + "b20_averaged.safetensors");
+  CHECK(diagnose(averaged).subject.en == "attention, 2 heads");
+  for (double& x : averaged.arrays.at("output").data) x *= 1.1;
+  const Verdict v = diagnose(averaged);
+  CHECK(v.code() == "UNKNOWN");
+  CHECK(v.text().find("say \"heads\" in meta.json") != std::string::npos);
 }

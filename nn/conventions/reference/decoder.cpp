@@ -136,6 +136,8 @@ class Decoding {
       case What::attentional:
         if (at < 0) return Vec(get(given_, "W_c").dim(0));
         return known(attentional_, step)[b];
+      case What::first_input:
+        return copy(y_.row({b, 0}));
       case What::before_tanh:
         if (at < 0) return Vec(get(given_, "W_c").dim(0));
         return linear(given_, "W_c", "b_c", parts(is_.attentional, b, step));
@@ -154,7 +156,7 @@ class Decoding {
   // Whether the reader, fed or query, takes this part without a gradient. s_0 is no output of the cell.
   bool is_cut(Part p, std::size_t t, Cut reader) const {
     const Cut cut = intervention_.cut;
-    if (!still_ || p.what == What::y_emb) return false;
+    if (!still_ || p.what == What::y_emb || p.what == What::first_input) return false;
     const bool state = p.what != What::context && p.what != What::attentional && p.what != What::before_tanh;
     if (cut == Cut::context) return p.what == What::context;
     if (cut == Cut::states) return state && static_cast<long>(t) >= p.lag;

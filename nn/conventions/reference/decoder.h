@@ -10,8 +10,19 @@ namespace gradus::reference {
 
 // A quantity of the decoder. state: h of the top layer. cell_state: c of an LSTM's top layer. bottom_state: h of layer
 // 0. mean_state, all_states: the mean and the concatenation of all layers' h. attentional: tanh(W_c [c; s]);
-// before_tanh: W_c [c; s].
-enum class What { y_emb, state, cell_state, bottom_state, mean_state, all_states, context, attentional, before_tanh };
+// before_tanh: W_c [c; s]. first_input: y_emb[:, 0] at every step.
+enum class What {
+  y_emb,
+  state,
+  cell_state,
+  bottom_state,
+  mean_state,
+  all_states,
+  context,
+  attentional,
+  before_tanh,
+  first_input
+};
 
 // A quantity some steps ago: lag 0 belongs to the step that consumes y_emb[:, t], lag 1 to the step before, and so on;
 // -1 is meant for y_emb only (the next input). Before the first step states are s_0, everything else is zero.
