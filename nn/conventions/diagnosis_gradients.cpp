@@ -252,18 +252,21 @@ class Gradients {
     return std::all_of(a.data.begin(), a.data.end(), [](double x) { return x == 0; });
   }
 
-  // A cut edge shows in every gradient, and leaves those alone that are right.
+  // A cut edge shows in every gradient that it stands before: a right one there speaks against it. Shares of steps and
+  // examples are lost parameter by parameter.
+  bool leaves_the_right(const WrongBackward& way) const {
+    return way.intervention.cut == Cut::none || std::all_of(right_.begin(), right_.end(), [&](const std::string& name) {
+             return explains(way, name, trace_.gradients.at(name));
+           });
+  }
+
   bool one_reason_for_all(const std::vector<Wrong>& wrong) {
     if (std::all_of(wrong.begin(), wrong.end(), [](const Wrong& w) { return is_zero(*w.analytic); })) return false;
     std::vector<const WrongBackward*> fitting;
-    for (const WrongBackward& way : wrong_backwards()) {
-      const bool cut = way.intervention.cut != Cut::none;
+    for (const WrongBackward& way : wrong_backwards())
       if (std::all_of(wrong.begin(), wrong.end(), [&](const Wrong& w) { return explains(way, w.name, *w.analytic); }) &&
-          (!cut || std::all_of(right_.begin(), right_.end(), [&](const std::string& name) {
-            return explains(way, name, trace_.gradients.at(name));
-          })))
+          leaves_the_right(way))
         fitting.push_back(&way);
-    }
     if (fitting.empty()) return false;
     for (const Wrong& w : wrong) add(w.name, fitting);
     return true;
@@ -284,7 +287,7 @@ class Gradients {
     if (is_simple(w, a)) return;
     std::vector<const WrongBackward*> fitting;
     for (const WrongBackward& way : wrong_backwards())
-      if (explains(way, w.name, analytic)) fitting.push_back(&way);
+      if (explains(way, w.name, analytic) && leaves_the_right(way)) fitting.push_back(&way);
     if (!fitting.empty()) return add(w.name, fitting);
     add(w.name, "GRAD_WRONG", Kind::graph,
         {"the forward is right, but the gradient of % is not: the backward pass is wrong",

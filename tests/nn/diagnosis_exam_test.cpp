@@ -86,6 +86,17 @@ TEST_CASE("diagnosis exam: an unknown cell is a GRU's trouble only if its first 
   // A first step from zeros proves nothing about the gates.
   REQUIRE(of("b16_update.safetensors", "bahdanau2014").find("UNKNOWN"));
   CHECK(of("b16_update.safetensors", "bahdanau2014").find("UNKNOWN")->kind == Kind::gru);
+  // Nor does one from a memory of zeros about an LSTM's.
+  Trace lstm = read_trace(exam + "c3_luong.safetensors");
+  Array& states = lstm.arrays.at("s");
+  for (std::size_t k = 0, d = states.dim(2), T = states.dim(1); k < states.data.size(); ++k)
+    if (k / d % T > 1) states.data[k] *= .9;
+  for (const char* name : {"alpha", "W_a", "v_a"}) lstm.arrays.erase(name);
+  const Verdict of_lstm = diagnose(lstm);
+  INFO(of_lstm.text());
+  CHECK(std::any_of(of_lstm.findings.begin(), of_lstm.findings.end(), [](const Finding& f) {
+    return f.code == "UNKNOWN" && f.kind == Kind::lstm && f.where.en.find("cell") != std::string::npos;
+  }));
   // The same cell, with a first state that no GRU gives.
   Trace trace = read_trace(exam + "b15_feeding.safetensors");
   Array& s = trace.arrays.at("s");

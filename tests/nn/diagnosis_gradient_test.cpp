@@ -87,10 +87,14 @@ TEST_CASE("diagnosis: a detached state is seen in all gradients together, one gr
     }
     return g;
   };
-  Trace score_alone = trace;
-  score_alone.gradients["W_a"] = with_held_states("W_a");
   // W_a reaches the states through the context that the cell reads, and in no other way.
+  Trace score_alone = trace;
+  score_alone.gradients = {{"logits", trace.gradients.at("logits")}, {"W_a", with_held_states("W_a")}};
   CHECK(diagnose(score_alone).code() == "FEED_DETACHED|STATE_DETACHED");
+  // Gradients of the cell that are right say that no state was detached.
+  Trace contradicted = trace;
+  contradicted.gradients["W_a"] = with_held_states("W_a");
+  CHECK(diagnose(contradicted).code() == "GRAD_WRONG");
   for (auto& [name, g] : trace.gradients)
     if (name != "logits" && inputs.count(name)) g = with_held_states(name);
   const Verdict v = diagnose(trace);
