@@ -84,6 +84,18 @@ autograd/pointwise.h | if (!grad[i].fresh || alone) continue; | continue; | auto
 tensor/kernels/pack_math.h | 1.6666665459e-1f | 1.6667665459e-1f | tensor
 tensor/kernels/pointwise_rows.h | if (Add && stride == 0) *to += total.sum(); | if (Add && stride == 0) *to = total.sum(); | tensor
 tensor/kernels/strided_loop.h | offset[k] -= step_[axis][k] * length_[axis]; | offset[k] -= step_[axis][k]; | tensor
+nn/conventions/diagnosis.cpp | if (!first) std::erase_if(before->second | if (first) std::erase_if(before->second | nn
+nn/conventions/diagnosis.cpp | (!remembers || generic("cell_0")) | true | nn
+nn/conventions/diagnosis.cpp | return there("s") && generic("s_0") | return there("s") | nn
+nn/conventions/diagnosis.cpp | if (!trace_.heads_known) count_heads(); | ; | nn
+nn/conventions/diagnosis_gradients.cpp | explains(way, w.name, analytic) && leaves_the_right(way) | explains(way, w.name, analytic) | nn
+nn/conventions/diagnosis_gradients.cpp | (seen != Seen::last_step || t + 1 == T) | (seen != Seen::last_step || t == 0) | nn
+nn/conventions/reference/decoder.cpp | (cut == Cut::fed || cut == Cut::query); | cut == Cut::query; | nn
+nn/conventions/reference/decoder.cpp | return state && static_cast<long>(t) >= p.lag; | return state; | nn
+nn/conventions/reference/rnn.cpp | still->intervention.cut == Cut::carry ? calm : state | still->intervention.cut == Cut::fed ? calm : state | nn
+nn/conventions/reference/attention.cpp | nonzero(mask, b, i) && i >= query; | nonzero(mask, b, i) && i > query; | nn
+nn/conventions/reference/attention.cpp | return query > 0 || nonzero(mask, b, i); | return nonzero(mask, b, i); | nn
+nn/conventions/hypotheses_attention.cpp | query->data == key->data; | false; | nn
 LIST
 )
 
@@ -105,7 +117,7 @@ build() { ninja -C "$scratch/build" "tests/test_$1" > "$scratch/build.log" 2>&1;
 # A test binary that does not end is as good as one that fails.
 run() { timeout 240 "$scratch/build/tests/test_$1" --abort-after=1 > "$scratch/run.log" 2>&1; }
 
-for binary in tensor autograd mutants; do
+for binary in tensor autograd nn mutants; do
   build "$binary" || { tail -20 "$scratch/build.log"; exit 1; }
   run "$binary" || { echo "test_$binary fails before anything was changed:"; tail -20 "$scratch/run.log"; exit 1; }
 done
