@@ -93,6 +93,10 @@ int build_target(const fs::path& build, const std::string& target, const Termina
     say("\r\x1b[2K" + cut_to_width(printable(line), terminal.width - 1));
     line_on_screen = true;
   };
+  if (terminal.live) {
+    say(std::string(tr(lang, "building ...", "正在编译……")));
+    line_on_screen = true;
+  }
   const JobResult outcome = run_job(job);
   if (line_on_screen) say("\r\x1b[2K");
   if (outcome.exit_code == 0) return 0;

@@ -33,6 +33,7 @@ const std::vector<Command>& commands() {
       {"start", "LESSON", "get a lesson's exercise to work on", "开始一课的练习", start_command},
       {"check", "[LESSON]", "what is right in your exercise, and what to mend first", "检查练习：哪些已对，先改哪里",
        check_command},
+      {"watch", "[LESSON]", "check it whenever you save", "每次保存自动检查", watch_command},
       {"hint", "[LESSON]", "a hint; each call tells more", "给提示，每次多说一点", hint_command},
       {"solution", "[LESSON]", "how the course writes it, once yours has passed", "通过之后看课程的写法",
        solution_command},

@@ -37,12 +37,20 @@ int try_command(const Course& course, const std::vector<std::string>& arguments)
 int quiz_command(const Course& course, const std::vector<std::string>& arguments);
 int list_command(const Course& course, const std::vector<std::string>& arguments);
 int start_command(const Course& course, const std::vector<std::string>& arguments);
+int watch_command(const Course& course, const std::vector<std::string>& arguments);
 int check_command(const Course& course, const std::vector<std::string>& arguments);
 int hint_command(const Course& course, const std::vector<std::string>& arguments);
 int solution_command(const Course& course, const std::vector<std::string>& arguments);
 int reset_command(const Course& course, const std::vector<std::string>& arguments);
 int diagnose_command(const Course& course, const std::vector<std::string>& arguments);
 int help_command(const Course& course, const std::vector<std::string>& arguments);
+
+// Where the learner is, what is next, one line how: ./gradus alone.
+std::string home(const Course& course, Lang lang);
+
+// Sets the course's language: what --lang says, anywhere in the arguments, which is then remembered; else GRADUS_LANG;
+// else what is remembered; else that of the environment.
+void choose_language(Course& course, const std::vector<std::string>& arguments);
 
 // The help of ./gradus: how to call it and all commands, at most 80 columns wide.
 std::string course_help(Lang lang);

@@ -21,6 +21,18 @@ struct Hints {
   std::vector<std::string> texts;
 };
 
+// Joins the lines of a paragraph; indented lines are code and stay lines.
+void add_line(std::string& text, const std::string& line) {
+  const bool code = line.starts_with("    ");
+  if (line.empty() || code) {
+    text += "\n" + line;
+  } else {
+    const bool goes_on = !text.empty() && text.back() != '\n';
+    const bool chinese = goes_on && static_cast<unsigned char>(text.back()) >= 0x80;
+    text += (goes_on && !chinese ? " " : "") + line;
+  }
+}
+
 // hints.md: "## additive_keys", then three numbered items; what follows an item belongs to it.
 std::vector<Hints> read_hints(const fs::path& file) {
   std::vector<Hints> all;
@@ -32,9 +44,9 @@ std::vector<Hints> read_hints(const fs::path& file) {
     if (line.starts_with("## ")) {
       all.push_back({line.substr(3), {}});
     } else if (!all.empty() && line.size() > 3 && line[0] >= '1' && line[0] <= '3' && line.substr(1, 2) == ". ") {
-      all.back().texts.push_back(line.substr(3) + "\n");
+      all.back().texts.push_back(line.substr(3));
     } else if (!all.empty() && !all.back().texts.empty()) {
-      all.back().texts.back() += (line.starts_with("   ") ? line.substr(3) : line) + "\n";
+      add_line(all.back().texts.back(), line.starts_with("   ") ? line.substr(3) : line);
     }
   }
   for (Hints& hints : all) {
@@ -116,7 +128,7 @@ std::string next_hint(const Course& course, const CourseLesson& lesson, const st
   std::string out =
       fmt::format(fmt::runtime(tr(lang, "{}, hints {} of {}\n", "{}，提示 {} / {}\n")), found->place, level, levels);
   for (int i = 0; i < level && i < static_cast<int>(found->texts.size()); ++i) {
-    out += fmt::format("\n{}. {}\n", i + 1, found->texts[static_cast<std::size_t>(i)]);
+    out += wrap_to_width(fmt::format("\n{}. {}\n", i + 1, found->texts[static_cast<std::size_t>(i)]), 80);
   }
   std::string others;
   for (const Hints& h : hints) {

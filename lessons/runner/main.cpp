@@ -51,8 +51,8 @@ int runner_main(const std::vector<std::string>& arguments) {
                  {"--build", "DIR", "the build directory", "编译目录"},
                  {"--version", "", "the version", "版本"}};
   const ParsedCommand parsed = parse_command(spec, arguments);
-  const Lang lang = parsed.options.lang;
   if (parsed.exit_code == 0) {
+    const Lang lang = parsed.options.lang;
     say(course_help(lang));
     return 0;
   }
@@ -71,9 +71,11 @@ int runner_main(const std::vector<std::string>& arguments) {
   course.defaults = parsed.options;
   course.defaults.out = default_out(course.root);
   course.lessons = find_lessons(course.root);
+  choose_language(course, arguments);
+  const Lang lang = course.defaults.lang;
 
   if (parsed.words.empty()) {
-    say(course_help(lang));
+    say(home(course, lang));
     return 0;
   }
   const std::vector<std::string> rest(parsed.words.begin() + 1, parsed.words.end());

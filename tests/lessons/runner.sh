@@ -13,6 +13,7 @@ count=0
 check() {
   name=$1 code=$2 out=$3 err=$4
   shift 4
+  [ -n "${remember:-}" ] || rm -f "$root/work/state.txt"
   "$runner" --root "$root" --build "$root/build" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
   got=$?
   count=$((count + 1))
@@ -56,7 +57,7 @@ lesson 11_crash 'kill -SEGV $$'
 printf '# Lesson 09: Additive attention\n\nTakes 60 minutes.\n' >"$root/lessons/09_bahdanau/README.md"
 printf '# 第 09 课：加性注意力\n' >"$root/lessons/09_bahdanau/README.zh.md"
 
-check 'no command: the help' 0 'usage: ./gradus COMMAND' ''
+check 'no command: where you are, and what is next' 0 './gradus help' ''
 check '--help' 0 'run LESSON' '' --help
 check 'help' 0 'lint' '' help
 check 'help of a command' 0 'usage: ./gradus run LESSON' '' help run
@@ -64,8 +65,13 @@ check 'help of a command of the script' 0 './gradus test: build and run all test
 check 'help of an unknown command' 2 '' 'did you mean run?' help rnu
 check 'a command that the script does' 2 '' 'is done by the script' test
 check '--version' 0 'gradus ' '' --version
-check 'help in Chinese' 0 '用法' '' --lang zh
-check 'help in the language of the environment is English here' 0 'usage' ''
+check 'help in Chinese' 0 '用法' '' --lang zh help
+remember=1
+check 'the language is remembered' 0 '用法' '' help
+check 'and changed' 0 'usage' '' help --lang en
+check 'and stays changed' 0 'usage' '' help
+remember=
+check 'help in the language of the environment is English here' 0 'usage' '' help
 check 'run --help' 0 '--seeds S,S,...' '' run --help
 check 'try --help' 0 'usage: ./gradus try LESSON INPUT...' '' try --help
 check 'list --help' 0 'usage: ./gradus list' '' list --help

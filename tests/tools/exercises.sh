@@ -7,7 +7,8 @@ root=$1
 build=$2
 runner=$3
 . "$(dirname "$0")/tap.sh"
-unset GRADUS_LANG LC_ALL LC_MESSAGES LANG NO_COLOR
+unset LC_ALL LC_MESSAGES LANG NO_COLOR
+export GRADUS_LANG=en
 
 # A course of its own around the real lessons, so that work/ is not the user's.
 course=$work/course
@@ -122,6 +123,7 @@ check 'the solution is not shown before' exits 1 gradus solution 09
 check 'start' says 'Your exercise: work/09_bahdanau/exercise.cpp' gradus start 09
 check 'the starter was copied' cmp "$mine" "$root/lessons/09_bahdanau/exercise.cpp"
 check 'check: not yet' exits 1 gradus check
+check 'watch shows the verdict' says 'NOT_WRITTEN' gradus watch
 check 'hint: for what the check found' says 'additive_keys, hints 1 of 3' gradus hint
 check 'hint: one more' says 'additive_keys, hints 2 of 3' gradus hint 09
 check 'hint: for another place' says 'decoder_step, hints 1 of 3' gradus hint 09 decoder_step
@@ -135,6 +137,7 @@ check 'run --mine trains with it' says 'decoder_step: yours' gradus run 09 --min
 check 'its results stand beside those of the library' test -s "$course/out/mine/09_bahdanau/metrics.json"
 check 'the solution is shown after' says 'additive_score' gradus solution 09
 check 'hints can be read after passing' says 'hints' gradus hint 09
+check 'hints fit 80 columns' sh -c "! '$runner' --root '$course' --build '$build' hint 09 decoder_step --all | grep -E '.{81}'"
 check 'the list says so' says 'passed' gradus list
 check 'reset' says 'exercise.backup1.cpp' gradus reset 09
 check 'reset keeps what was written' cmp "$root/lessons/09_bahdanau/solution.cpp" "$course/work/09_bahdanau/exercise.backup1.cpp"

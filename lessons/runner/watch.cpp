@@ -1,0 +1,188 @@
+// ./gradus watch: checks the current exercise at every save.
+#include <fmt/format.h>
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <vector>
+
+#include "lessons/common/files.h"
+#include "lessons/common/interrupt.h"
+#include "lessons/runner/exercise.h"
+#include "lessons/runner/state.h"
+
+namespace gradus {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What tells one save from the next. The file may be gone for a moment: editors rename.
+struct Stamp {
+  fs::file_time_type time{};
+  std::uintmax_t size = 0;
+  bool operator==(const Stamp&) const = default;
+};
+
+Stamp stamp_of(const fs::path& file) {
+  std::error_code error;
+  const Stamp stamp{fs::last_write_time(file, error), fs::file_size(file, error)};
+  return error ? Stamp{} : stamp;
+}
+
+// While it lives, keys come one by one and are not shown; put back in the end, also after Ctrl-C.
+class SingleKeys {
+ public:
+  SingleKeys() : is_terminal_(::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (!is_terminal_) return;
+    struct termios raw = before_;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    raw.c_cc[VMIN] = 0;
+    raw.c_cc[VTIME] = 0;
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  }
+  ~SingleKeys() {
+    if (is_terminal_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+  SingleKeys(const SingleKeys&) = delete;
+  SingleKeys& operator=(const SingleKeys&) = delete;
+
+  // The next key within the time, or 0. Without a terminal: 'q' at the end of the input.
+  char wait(int milliseconds) const {
+    struct pollfd waiting = {STDIN_FILENO, POLLIN, 0};
+    if (::poll(&waiting, 1, milliseconds) <= 0) return 0;
+    char key = 0;
+    const ssize_t got = ::read(STDIN_FILENO, &key, 1);
+    if (got == 0 && !is_terminal_) return 'q';
+    return got == 1 ? key : '\0';
+  }
+
+ private:
+  struct termios before_ {};
+  bool is_terminal_;
+};
+
+class Watcher {
+ public:
+  Watcher(const Course& course, const CourseLesson& lesson, const Options& options)
+      : course_(course), lesson_(&lesson), options_(options), terminal_(find_terminal(options)) {}
+
+  int run() {
+    if (const int code = take_up(*lesson_); code != 0) return code;
+    const SingleKeys keys;
+    check(false);
+    while (!interrupted()) {
+      const char key = keys.wait(30);
+      if (key == 'q') break;
+      if (key == 'h') say(next_hint(course_, *lesson_, "", false, options_.lang));
+      if (key == 'l') list_command(course_, display_arguments());
+      if (key == 'n') go_on();
+      if (key == 'h' || key == 'l') say(keys_line());
+      // An empty file is one that an editor is about to write.
+      if (const Stamp now = stamp_of(file()); now != seen_ && now.size > 0) check(true);
+    }
+    return interrupted() ? 130 : 0;
+  }
+
+ private:
+  fs::path file() const { return exercise_files(course_, *lesson_).mine; }
+
+  std::vector<std::string> display_arguments() const {
+    std::vector<std::string> arguments = {options_.lang == Lang::zh ? "--lang=zh" : "--lang=en"};
+    if (options_.plain) arguments.push_back("--plain");
+    return arguments;
+  }
+
+  // Makes the lesson the one that is watched: starts it if need be, and builds its check.
+  int take_up(const CourseLesson& lesson) {
+    lesson_ = &lesson;
+    std::error_code ignored;
+    if (!fs::exists(file(), ignored)) {
+      std::vector<std::string> arguments = display_arguments();
+      arguments.push_back(lesson.number());
+      if (const int code = start_command(course_, arguments); code != 0) return code;
+    }
+    return prepare_check(course_, lesson, terminal_, options_.lang);
+  }
+
+  std::string keys_line() const {
+    return std::string(tr(options_.lang, "\n[h] hint  [l] list  [n] next lesson  [q] quit; a save checks again\n",
+                          "\n[h] 提示  [l] 列表  [n] 下一课  [q] 退出；保存文件即重新检查\n"));
+  }
+
+  void check(bool was_saved) {
+    seen_ = stamp_of(file());
+    const CheckReport report = check_file(course_, *lesson_, file(), {}, options_.lang);
+    // From the file's own time on, so that noticing the save counts too.
+    if (was_saved)
+      seconds_.push_back(std::chrono::duration<double>(fs::file_time_type::clock::now() - seen_.time).count());
+    if (interrupted()) return;
+    if (terminal_.live) say("\x1b[2J\x1b[3J\x1b[H");  // the screen shows one verdict, and it stays
+    if (!report.nothing.empty()) {
+      say(report.nothing + "\n");
+    } else {
+      remember_check(course_, *lesson_, report, file());
+      say(full_report(course_, *lesson_, report, terminal_, options_.lang));
+      if (was_saved) say(timing());
+    }
+    say(keys_line());
+  }
+
+  // From save to verdict: this one, and over the session.
+  std::string timing() const {
+    std::vector<double> sorted = seconds_;
+    std::sort(sorted.begin(), sorted.end());
+    return fmt::format(
+        fmt::runtime(tr(options_.lang, "  saved     verdict {:.2f} s later (so far {}: median {:.2f}, worst {:.2f})\n",
+                        "  保存后    {:.2f} 秒得到结论（共 {} 次：中位数 {:.2f}，最慢 {:.2f}）\n")),
+        seconds_.back(), sorted.size(), sorted[sorted.size() / 2], sorted.back());
+  }
+
+  // To the next lesson with an exercise, once this one has passed.
+  void go_on() {
+    const Lang lang = options_.lang;
+    if (read_state(course_).get(lesson_->id, "state") != "passed") {
+      say(std::string(tr(lang, "this one first\n", "先完成这一课\n")) + keys_line());
+      return;
+    }
+    for (const CourseLesson& other : course_.lessons) {
+      if (other.id <= lesson_->id || !has_exercise(course_, other)) continue;
+      if (take_up(other) == 0) check(false);
+      return;
+    }
+    say(std::string(tr(lang, "this is the last exercise that there is\n", "这是最后一个练习\n")) + keys_line());
+  }
+
+  const Course& course_;
+  const CourseLesson* lesson_;
+  Options options_;
+  Terminal terminal_;
+  Stamp seen_;
+  std::vector<double> seconds_;
+};
+
+}  // namespace
+
+int watch_command(const Course& course, const std::vector<std::string>& arguments) {
+  const CommandSpec spec = {
+      .program = "./gradus watch",
+      .about_en = "Checks your exercise whenever you save it. Keys: h hint, l list, n next lesson, q quit.",
+      .about_zh = "每次保存都检查你的练习。按键：h 提示，l 列表，n 下一课，q 退出。",
+      .options = OptionSet::display,
+      .words = {{"LESSON", "number or name; without it the current one", "编号或名字；省略则为当前这一课", false,
+                 false}},
+      .extras = {},
+      .stop_at_word = false,
+      .defaults = course.defaults};
+  const ParsedCommand parsed = parse_command(spec, arguments);
+  if (parsed.exit_code) return leave(parsed);
+  const CourseLesson* lesson = current_lesson(course, parsed.words, parsed.options.lang);
+  if (lesson == nullptr) return 2;
+  if (!has_exercise(course, *lesson)) return no_exercise(course, *lesson, parsed.options.lang);
+  return Watcher(course, *lesson, parsed.options).run();
+}
+
+}  // namespace gradus
