@@ -157,12 +157,14 @@ std::string float32(const Show& show) {
     double step, tolerance;
   };
   for (const Row& row : {Row{f64, 6e-6, 1e-8},
+                         {f64, 6e-6, 1e-3},
                          {f32, 6e-6, 1e-8},
                          {f32, 6e-6, 1e-3},
                          {f32, 6e-6, 1e-2},
                          {f32, 6e-6, 1e-1},
                          {f32, 5e-3, 1e-8},
                          {f32, 5e-3, 1e-4},
+                         {f32, 5e-3, 1e-3},
                          {f32, 5e-3, 1e-2}}) {
     int right_rejected = 0, wrong_accepted = 0;
     for (const SmallOp& op : small_ops()) {

@@ -38,11 +38,11 @@ struct Points {
   Tensor x, y;  // (40, 1)
 };
 
-Points sine_points(DType dtype) {
+Points sine_points(DType dtype, double from = -1.4) {
   constexpr std::int64_t n = 40;
   std::vector<double> x, y;
   for (std::int64_t i = 0; i < n; ++i) {
-    x.push_back(-1.4 + 3.0 * static_cast<double>(i) / (n - 1));
+    x.push_back(from + 3.0 * static_cast<double>(i) / (n - 1));
     y.push_back(std::sin(3 * x.back()));
   }
   return {tensor(Shape{n, 1}, x, dtype), tensor(Shape{n, 1}, y, dtype)};
@@ -92,9 +92,9 @@ Training train(Backward how, std::int64_t steps, std::uint64_t seed) {
   return training;
 }
 
-GradientReport check_net(Backward how, std::uint64_t seed, std::int64_t* calls) {
+GradientReport check_net(Backward how, std::uint64_t seed, std::int64_t* calls, double from) {
   const SmallNet net = clone(fresh_net(how, seed), f64);
-  const Points points = sine_points(f64);
+  const Points points = sine_points(f64, from);
   std::vector<CheckedInput> inputs;
   for (const Parameter& p : parameters(net)) inputs.push_back({p.name, p.var, ""});
   *calls = 0;

@@ -35,8 +35,9 @@ struct Training {
 // gradient.
 Training train(Backward how, std::int64_t steps, std::uint64_t seed);
 
-// The self check of that loss on the untrained net, in f64. `calls` counts how often the loss was computed for it.
-GradientReport check_net(Backward how, std::uint64_t seed, std::int64_t* calls);
+// The self check of that loss on the untrained net, in f64, at points from `from` to `from` + 3. `calls` counts how
+// often the loss was computed for it.
+GradientReport check_net(Backward how, std::uint64_t seed, std::int64_t* calls, double from = -1.4);
 
 // Cosine of the angle between the gradient that `how` gives for the untrained net and the right one.
 double agreement(Backward how, std::uint64_t seed);

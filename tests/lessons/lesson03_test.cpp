@@ -112,6 +112,11 @@ TEST_CASE("lesson 03: the self check tells the right net from both wrong ones, f
   }
 }
 
+TEST_CASE("lesson 03: on symmetric points the biases' gradients cancel, and nothing is tested") {
+  std::int64_t calls = 0;
+  CHECK(check_net(Backward::right, 1, &calls, -1.5).verdict == GradientVerdict::nothing_tested);
+}
+
 TEST_CASE("lesson 03: dual numbers have the slopes of the textbook") {
   const struct {
     const char* formula;
