@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lessons/04_softmax/parts.h"
+
 namespace gradus::lesson04 {
 
 namespace {
@@ -24,21 +26,15 @@ Tensor Classifier::log_probabilities(const Tensor& x) const {
 void Classifier::visit(Visitor& v) { v("linear", linear); }
 
 Var loss_of(const Classifier& model, const Points& points, Loss loss) {
-  const Var z = model.logits(points.x);                                                        // (N, 3)
-  if (loss == Loss::double_softmax) return cross_entropy(softmax(z, Axis{1}), points.labels);  // the mistake
-  return cross_entropy(z, points.labels);
+  const Var z = model.logits(points.x);  // (N, 3)
+  if (loss == Loss::double_softmax) return taught_parts().cross_entropy(softmax(z, Axis{1}), points.labels);
+  return taught_parts().cross_entropy(z, points.labels);
 }
 
 Gradient gradient_by_hand(const Classifier& model, const Points& points) {
   const NoGrad nothing_is_recorded;
-  const auto n = points.labels.size();
-  Tensor dz = softmax(model.logits(points.x).value(), Axis{1});  // p, (N, 3)
-  for (std::int64_t i = 0; i < n; ++i) {                         // p - y
-    const std::int64_t y = points.labels[i];
-    dz.set({i, y}, dz.at({i, y}) - 1);
-  }
-  const Var mean_dz = Var(dz) / static_cast<double>(n);
-  return {matmul(transpose(mean_dz), points.x).value(), sum(mean_dz, Axis{0}).value()};
+  const Var dz = taught_parts().cross_entropy_gradient(model.logits(points.x), points.labels);  // (p - y) / N, (N, 3)
+  return {matmul(transpose(dz), points.x).value(), sum(dz, Axis{0}).value()};
 }
 
 double hand_against_tape(const Points& points, std::uint64_t seed) {

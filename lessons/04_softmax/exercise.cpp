@@ -1,13 +1,14 @@
 // Lesson 04: write softmax, cross-entropy and their gradients. Five functions of a few lines; exercise.h says what they
 // get.
 //
-//   ./gradus check 04    what is right, and the first thing to mend
-//   ./gradus watch 04    the same whenever you save
-//   ./gradus hint 04     a nudge
+//   ./gradus check 04         what is right, and the first thing to mend
+//   ./gradus watch 04         the same whenever you save
+//   ./gradus hint 04          a nudge
+//   ./gradus run 04 --mine    when it passes: the lesson, trained with what you wrote
 //
 // At hand: exp, log, + - * / between two Vars of one shape or a Var and a number; max(x, Axis{1}), sum(x, Axis{1}),
 // which drop the axis; expand_new(x, Axis{1}, n), which puts it back; mean(x) of everything (autograd/ops.h);
-// one_hot(targets, classes, z.dtype()) (exercise.h). x.size(Axis{1}) is the length of an axis.
+// one_hot(targets, K, z.dtype()) (exercise.h). x.size(Axis{1}) is the length of an axis.
 #include "lessons/04_softmax/exercise.h"
 
 namespace gradus::lesson04 {

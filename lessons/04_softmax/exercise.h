@@ -23,9 +23,9 @@ Var cross_entropy_gradient(const Var& z, const Ids& targets);
 // for them; returns the gradient for the scores, (B, n).
 Var softmax_backward(const Var& alpha, const Var& dy);
 
-// y: 1 at the target of each row, 0 elsewhere. targets (N) -> (N, classes), in the dtype of z.
-inline Var one_hot(const Ids& targets, std::int64_t classes, DType dtype) {
-  Tensor y = zeros(Shape{targets.size(), classes}, dtype);
+// y: 1 at the target of each row, 0 elsewhere. targets (N) -> (N, K), in the dtype of z.
+inline Var one_hot(const Ids& targets, std::int64_t K, DType dtype) {
+  Tensor y = zeros(Shape{targets.size(), K}, dtype);
   for (std::int64_t i = 0; i < targets.size(); ++i) y.set({i, targets[i]}, 1);
   return Var(y);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lessons/08_scores/parts.h"
 #include "nn/optimizer.h"
 
 namespace gradus::lesson08 {
@@ -42,9 +43,9 @@ Read Reader::operator()(const Lookups& lookups) const {
   const Var query = query_table(lookups.query);    // (B, d_s)
   const Var H = key_table(lookups.keys);           // (B, n, d_h): what is scored
   const Var values = value_table(lookups.values);  // (B, n, d_v): what is mixed
-  const Var scores =
-      variant.kind ? score(query, score.keys(H)) / variant.temperature : Var(zeros(lookups.keys.shape()));  // (B, n)
-  const auto [context, weights] = attend(scores, values);
+  const Var scores = variant.kind ? taught_parts().scores(*variant.kind, query, H, score.W_a) / variant.temperature
+                                  : Var(zeros(lookups.keys.shape()));  // (B, n)
+  const auto [context, weights] = taught_parts().mix(scores, values);  // (B, d_v), (B, n)
   return {scores, weights, context, readout(context)};
 }
 
