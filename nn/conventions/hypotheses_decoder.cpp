@@ -101,7 +101,7 @@ std::vector<Field> input_fields() {
            [](Model& m, const Arrays& a) {
              return m.decoder.cell_input = {y_emb, htilde_prev}, has(a, "y_emb") && has(a, "W_c");
            },
-       .sentence = {"input feeding: the cell reads [y_{t-1}; s~_{t-1}]", "输入反馈:循环单元读 [y_{t-1}; s~_{t-1}]"},
+       .sentence = {"input feeding: the cell reads [y_{t-1}; s~_{t-1}]", "输入馈送:循环单元读 [y_{t-1}; s~_{t-1}]"},
        .used = "s_t = RNN([y_{t-1}; s~_{t-1}], s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1}) (Bahdanau et al. 2014, section 3.1)",
        .fix = {"feed the context of this step", "输入本步的上下文"},
