@@ -1,6 +1,7 @@
 // Lesson 03: is this gradient right? Differences against backward, what they find, what they miss, and dual numbers.
 #include <fmt/format.h>
 
+#include "lessons/03_gradient_check/parts.h"
 #include "lessons/03_gradient_check/show.h"
 #include "lessons/common/interrupt.h"
 #include "lessons/common/lesson.h"
@@ -48,8 +49,9 @@ int run(const Options& options) {
                            "而“函数本身不是所要的那个”，这一类检查谁也看不见。\n")
                       : tr(lang, "Verdict: the checks did not come out as they should; see the targets below.\n",
                            "结论：检查结果与预期不符，见下面的目标表。\n")) +
-      fmt::format(fmt::runtime(tr(lang, "seed {}, {} training steps\n\n", "种子 {}，训练 {} 步\n\n")), options.seed,
-                  steps));
+      fmt::format(
+          fmt::runtime(tr(lang, "seed {}, {} training steps, check: {}\n\n", "种子 {}，训练 {} 步，检查：{}\n\n")),
+          options.seed, steps, taught_parts().whose.in(lang)));
 
   const LineChart u_curve = step_chart(lang);
   save_plot(u_curve, out / "step.svg");

@@ -36,7 +36,7 @@ NaiveResult naive_check(const SmallOp& op, bool wrong, const NaiveCheck& how) {
       moved.x[k][i] = x;
       const double numeric = (right - left) / (2 * how.step);
       const bool rounding = std::fabs(analytic[i] - numeric) < 1e-9;  // two zeros differ by that much
-      const double error = rounding ? 0 : relative_error(analytic[i], numeric);
+      const double error = rounding ? 0 : error_between(analytic[i], numeric);
       result.worst = std::max(result.worst, error);
       result.wrong += error > how.tolerance ? 1 : 0;
       ++result.checked;

@@ -86,7 +86,7 @@ std::string small_swap(const Show& show) {
         a, 6e-6);
     self[swapped] =
         check_gradient([&] { return step(s, in); }, {{"w", step.w, ""}, {"u", step.u, ""}, {"a", step.a, ""}}).passed;
-    agrees[swapped] = relative_error(analytic, by_formula) < 1e-8;
+    agrees[swapped] = error_between(analytic, by_formula) < 1e-8;
     value += six(y.item()) + "      ";
     tape += six(analytic) + "      ";
     own += six(by_itself) + "      ";
@@ -165,7 +165,7 @@ std::string ask_formula(const std::string& input, const Terminal& terminal, Lang
   double best = 1, best_step = 0;
   for (double h : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12}) {
     const double n = central([&](double v) { return evaluate(formula, {v, 0}).value; }, point.value, h);
-    const double error = relative_error(y.slope, n);
+    const double error = error_between(y.slope, n);
     if (error < best) {
       best = error;
       best_step = h;

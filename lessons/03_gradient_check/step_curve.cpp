@@ -32,7 +32,7 @@ double slope_of_inverse(Quotient quotient, double x, double h) {
   return 0;
 }
 
-double relative_error(double a, double n) {
+double error_between(double a, double n) {
   const double size = std::fabs(a) + std::fabs(n);
   return size == 0 ? 0 : std::fabs(a - n) / size;
 }
@@ -48,7 +48,7 @@ StepCurve step_curve(Quotient quotient) {
     double worst = 0;
     for (int i = 0; i < 20; ++i) {
       const double x = 0.5 + i / 13.0;
-      worst = std::max(worst, relative_error(-1 / (x * x), slope_of_inverse(quotient, x, h)));
+      worst = std::max(worst, error_between(-1 / (x * x), slope_of_inverse(quotient, x, h)));
     }
     curve.step.push_back(h);
     curve.error.push_back(worst);

@@ -17,7 +17,7 @@ enum class Quotient { one_sided, central, richardson, central32 };
 double slope_of_inverse(Quotient quotient, double x, double h);
 
 // |a - n| / (|a| + |n|): 0 when equal, 1 when one of them is zero or has the wrong sign.
-double relative_error(double a, double n);
+double error_between(double a, double n);
 
 struct StepCurve {
   std::vector<double> step, error;  // falling steps; the worst relative error over twenty points between 0.5 and 2

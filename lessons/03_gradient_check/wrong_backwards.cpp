@@ -135,8 +135,7 @@ std::vector<SmallOp> small_ops() {
     };
   }
   {
-    SmallOp& op = ops.emplace_back(
-        SmallOp{"3 x： the loop ends one early", "3 x：循环少走一步", {Shape{12}}, {some(12)}, Shape{12}, {}, {}});
+    SmallOp& op = add(ops, "3 x: the loop ends one early", "3 x：循环少走一步", {Shape{12}}, {some(12)}, Shape{12});
     op.forward = each([](double v) { return 3 * v; });
     op.backward = [](const List&, const Numbers&, const Numbers& dy, bool wrong, List& dx) {
       for (size_t i = 0; i < (wrong ? 11U : 12U); ++i) dx[0][i] += 3 * dy[i];
@@ -151,8 +150,8 @@ std::vector<SmallOp> small_ops() {
     };
   }
   {
-    SmallOp& op = ops.emplace_back(
-        SmallOp{"softmax: plain mean of dy", "softmax：dy 没有按 y 加权", {Shape{3}}, {{1, 2, 0.5}}, Shape{3}, {}, {}});
+    SmallOp& op =
+        add(ops, "softmax: plain mean of dy", "softmax：dy 没有按 y 加权", {Shape{3}}, {{1, 2, 0.5}}, Shape{3});
     op.forward = [](const List& x) { return softmax_of(x[0]); };
     op.backward = [](const List&, const Numbers& y, const Numbers& dy, bool wrong, List& dx) {
       double inner = 0;
@@ -161,8 +160,7 @@ std::vector<SmallOp> small_ops() {
     };
   }
   {
-    SmallOp& op = ops.emplace_back(
-        SmallOp{"reorder: again, not back", "重排：又排一次，没排回去", {Shape{4}}, {some(4)}, Shape{4}, {}, {}});
+    SmallOp& op = add(ops, "reorder: again, not back", "重排：又排一次，没排回去", {Shape{4}}, {some(4)}, Shape{4});
     op.forward = [](const List& x) {
       Numbers y;
       for (size_t from : {2, 0, 3, 1}) y.push_back(x[0][from]);
@@ -177,8 +175,8 @@ std::vector<SmallOp> small_ops() {
     };
   }
   {
-    SmallOp& op = ops.emplace_back(
-        SmallOp{"mean of 100: divided by 99", "100 个数的平均：除以 99", {Shape{100}}, {some(100)}, Shape{1}, {}, {}});
+    SmallOp& op =
+        add(ops, "mean of 100: divided by 99", "100 个数的平均：除以 99", {Shape{100}}, {some(100)}, Shape{1});
     op.forward = [](const List& x) {
       double total = 0;
       for (double v : x[0]) total += v / 100;
@@ -189,14 +187,39 @@ std::vector<SmallOp> small_ops() {
     };
   }
   {
-    SmallOp& op = ops.emplace_back(
-        SmallOp{"log(x + .001): .001 forgotten", "log(x + .001)：漏了 .001", {Shape{6}}, {some(6)}, Shape{6}, {}, {}});
+    SmallOp& op =
+        add(ops, "log(x + .001): .001 forgotten", "log(x + .001)：漏了 .001", {Shape{6}}, {some(6)}, Shape{6});
     op.forward = each([](double v) { return std::log(v + 0.001); });
     op.backward = [](const List& x, const Numbers&, const Numbers& dy, bool wrong, List& dx) {
       for (size_t i = 0; i < 6; ++i) dx[0][i] += dy[i] / (x[0][i] + (wrong ? 0 : 0.001));
     };
   }
   return ops;
+}
+
+Op as_one_list(const SmallOp& op, bool wrong) {
+  Numbers all;
+  for (const Numbers& x : op.x) all.insert(all.end(), x.begin(), x.end());
+  auto parts = [op](const Numbers& x) {  // x cut where one input ends and the next begins
+    List list;
+    auto at = x.begin();
+    for (const Numbers& input : op.x) {
+      list.emplace_back(at, at + static_cast<std::ptrdiff_t>(input.size()));
+      at += static_cast<std::ptrdiff_t>(input.size());
+    }
+    return list;
+  };
+  return {[op, parts](const Numbers& x) { return op.forward(parts(x)); },
+          [op, parts, wrong](const Numbers& x, const Numbers& dy) {
+            const List inputs = parts(x);
+            List dx;
+            for (const Numbers& input : inputs) dx.emplace_back(input.size());
+            op.backward(inputs, op.forward(inputs), dy, wrong, dx);
+            Numbers joined;
+            for (const Numbers& part : dx) joined.insert(joined.end(), part.begin(), part.end());
+            return joined;
+          },
+          all};
 }
 
 std::vector<Var> leaves_of(const SmallOp& op, DType dtype) {

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "autograd/var.h"
+#include "lessons/03_gradient_check/exercise.h"
 
 namespace gradus::lesson03 {
-
-using Numbers = std::vector<double>;
 
 // Ops here work on plain lists of numbers, so that each backward is a loop that can be read.
 struct SmallOp {
@@ -25,6 +24,9 @@ struct SmallOp {
 };
 
 std::vector<SmallOp> small_ops();
+
+// The op with all inputs in one list, as a checker gets it.
+Op as_one_list(const SmallOp& op, bool wrong);
 
 // The inputs as leaves, and the op on the tape.
 std::vector<Var> leaves_of(const SmallOp& op, DType dtype);

@@ -36,11 +36,11 @@ TEST_CASE("lesson 03: differences of 1/x have the closed forms of the note") {
       CAPTURE(x);
       CAPTURE(h);
       const double a = -1 / (x * x);
-      const double one_sided = relative_error(a, slope_of_inverse(Quotient::one_sided, x, h));
-      const double central = relative_error(a, slope_of_inverse(Quotient::central, x, h));
+      const double one_sided = error_between(a, slope_of_inverse(Quotient::one_sided, x, h));
+      const double central = error_between(a, slope_of_inverse(Quotient::central, x, h));
       CHECK(std::fabs(one_sided - h / (2 * x + h)) < 1e-11);
       CHECK(std::fabs(central - h * h / (2 * x * x - h * h)) < 1e-11);
-      CHECK(relative_error(a, slope_of_inverse(Quotient::richardson, x, h)) < std::pow(h / x, 4) + 1e-11);
+      CHECK(error_between(a, slope_of_inverse(Quotient::richardson, x, h)) < std::pow(h / x, 4) + 1e-11);
     }
   }
 }
