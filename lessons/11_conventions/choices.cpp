@@ -1,8 +1,6 @@
 // Drawing conventions, and saying what they are.
 #include "lessons/11_conventions/choices.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace gradus::lesson11 {
@@ -10,6 +8,50 @@ namespace {
 
 const std::vector<Claim> bahdanau = {Claim::bahdanau2014}, luong = {Claim::luong2015};
 const std::vector<Claim> either = {Claim::bahdanau2014, Claim::luong2015};
+
+std::string_view words_for_fault(Fault fault, Lang lang) {
+  switch (fault) {
+    case Fault::none:
+      return "";
+    case Fault::no_attention:
+      return tr(lang, "no attention", "没有注意力");
+    case Fault::context_unused:
+      return tr(lang, "context read by nothing", "上下文无人读取");
+    case Fault::location_score:
+      return tr(lang, "score of the query alone", "得分只看查询");
+    case Fault::energy_sigmoid:
+      return tr(lang, "sigmoid in the score", "得分用 sigmoid");
+    case Fault::score_over_sqrt_d:
+      return tr(lang, "scores over sqrt(d_s)", "得分除以 sqrt(d_s)");
+    case Fault::softmax_over_batch:
+      return tr(lang, "softmax over the batch", "softmax 沿批次");
+    case Fault::mask_missing:
+      return tr(lang, "no mask", "没有掩码");
+    case Fault::mask_before_softmax:
+      return tr(lang, "scores times mask", "得分乘掩码");
+    case Fault::mask_without_renorm:
+      return tr(lang, "weights times mask", "权重乘掩码");
+    case Fault::context_mean:
+      return tr(lang, "context is the mean", "上下文是平均值");
+    case Fault::context_tanh:
+      return tr(lang, "tanh of the context", "上下文过 tanh");
+    case Fault::reset_unused:
+      return tr(lang, "reset gate unused", "重置门未用");
+    case Fault::update_not_convex:
+      return tr(lang, "s_t = z s_{t-1} + n", "s_t = z s_{t-1} + n");
+    case Fault::vector_without_tanh:
+      return tr(lang, "no tanh in s~", "s~ 没有 tanh");
+    case Fault::vector_of_old_state:
+      return tr(lang, "s~ of s_{t-1}", "s~ 用 s_{t-1}");
+    case Fault::readout_of_old_context:
+      return tr(lang, "readout of c_{t-1}", "输出读 c_{t-1}");
+    case Fault::readout_of_old_vector:
+      return tr(lang, "readout of s~_{t-1}", "输出读 s~_{t-1}");
+    case Fault::logits_softmaxed:
+      return tr(lang, "softmax of the logits", "logits 过 softmax");
+  }
+  return "";
+}
 
 template <Fault fault> void set_fault(Choices& c) { c.fault = fault; }
 
@@ -36,27 +78,27 @@ const std::vector<Mistake>& mistakes() {
   static const std::vector<Mistake> table = {
       // ---- the order of computation
       {"ATTN_QUERY_POST_STEP", bahdanau, [](Choices& c) { c.query = Query::s_t, c.cell_reads = CellReads::c_prev; },
-       "it asks with s_t, and the cell gets c_{t-1}", "query 是 s_t,循环单元得到的是 c_{t-1}"},
+       "it asks with s_t, and the cell gets c_{t-1}", "查询是 s_t，循环单元得到的是 c_{t-1}"},
       {"ATTN_QUERY_PRE_STEP", luong, [](Choices& c) { c.query = Query::s_prev; }, "it asks with s_{t-1}",
-       "query 是 s_{t-1}"},
+       "查询是 s_{t-1}"},
       {"ATTN_QUERY_PRE_STEP+CELL_READS_CONTEXT", luong,
        [](Choices& c) { c.query = Query::s_prev, c.cell_reads = CellReads::c_t; },
-       "it asks with s_{t-1}, and the cell reads c_t", "query 是 s_{t-1},循环单元读 c_t"},
+       "it asks with s_{t-1}, and the cell reads c_t", "查询是 s_{t-1}，循环单元读 c_t"},
       {"ATTN_QUERY_INPUT", either,
        [](Choices& c) {
          c.query = Query::y_emb;
          if (c.score == ScoreKind::dot) c.score = ScoreKind::general;
        },
-       "it asks with the word y_{t-1}, not with a state", "query 是词 y_{t-1},而不是状态"},
+       "it asks with the word y_{t-1}, not with a state", "查询是词 y_{t-1}，而不是状态"},
       {"CELL_CONTEXT_LATE", bahdanau, [](Choices& c) { c.cell_reads = CellReads::c_prev; },
-       "it asks with s_{t-1}, but the cell gets c_{t-1}", "query 是 s_{t-1},但循环单元得到的是 c_{t-1}"},
+       "it asks with s_{t-1}, but the cell gets c_{t-1}", "查询是 s_{t-1}，但循环单元得到的是 c_{t-1}"},
       {"CONTEXT_NOT_IN_CELL", bahdanau, [](Choices& c) { c.cell_reads = CellReads::nothing; },
-       "the cell gets no context; only the readout does", "循环单元得不到上下文,只有输出层得到"},
+       "the cell gets no context; only the readout does", "循环单元得不到上下文，只有输出层得到"},
       {"INPUT_FEED_CONTEXT", luong, [](Choices& c) { c.cell_reads = CellReads::c_prev; },
-       "c_{t-1} is fed to the cell instead of s~_{t-1}", "反馈给循环单元的是 c_{t-1},而不是 s~_{t-1}"},
+       "c_{t-1} is fed to the cell instead of s~_{t-1}", "反馈给循环单元的是 c_{t-1}，而不是 s~_{t-1}"},
       {"CONTEXT_UNUSED", either, set_fault<Fault::no_attention>, "there is no attention at all", "根本没有注意力"},
       {"CONTEXT_UNUSED", bahdanau, set_fault<Fault::context_unused>, "the context is computed, and nothing reads it",
-       "算出了上下文,却没有任何地方读它"},
+       "算出了上下文，却没有任何地方读它"},
       // ---- scores
       {"SCORE_DOT", bahdanau, [](Choices& c) { c.score = ScoreKind::dot; }, "the score is a dot product", "得分是点积"},
       {"SCORE_GENERAL", bahdanau, [](Choices& c) { c.score = ScoreKind::general; }, "the score is s . W_a h",
@@ -135,72 +177,32 @@ std::string title(Claim claim) { return claim == Claim::bahdanau2014 ? "Bahdanau
 const char* name(Claim claim) { return claim == Claim::bahdanau2014 ? "bahdanau2014" : "luong2015"; }
 
 std::string words(const Choices& c, Lang lang) {
-  const auto say_fault = [&]() -> std::string_view {
-    switch (c.fault) {
-      case Fault::none:
-        return "";
-      case Fault::no_attention:
-        return tr(lang, "no attention", "没有注意力");
-      case Fault::context_unused:
-        return tr(lang, "context read by nothing", "上下文无人读取");
-      case Fault::location_score:
-        return tr(lang, "score of the query alone", "得分只看 query");
-      case Fault::energy_sigmoid:
-        return tr(lang, "sigmoid in the score", "得分用 sigmoid");
-      case Fault::score_over_sqrt_d:
-        return tr(lang, "scores over sqrt(d_s)", "得分除以 sqrt(d_s)");
-      case Fault::softmax_over_batch:
-        return tr(lang, "softmax over the batch", "softmax 沿批次");
-      case Fault::mask_missing:
-        return tr(lang, "no mask", "没有掩码");
-      case Fault::mask_before_softmax:
-        return tr(lang, "scores times mask", "得分乘掩码");
-      case Fault::mask_without_renorm:
-        return tr(lang, "weights times mask", "权重乘掩码");
-      case Fault::context_mean:
-        return tr(lang, "context is the mean", "上下文是平均值");
-      case Fault::context_tanh:
-        return tr(lang, "tanh of the context", "上下文过 tanh");
-      case Fault::reset_unused:
-        return tr(lang, "reset gate unused", "重置门未用");
-      case Fault::update_not_convex:
-        return tr(lang, "s_t = z s_{t-1} + n", "s_t = z s_{t-1} + n");
-      case Fault::vector_without_tanh:
-        return tr(lang, "no tanh in s~", "s~ 没有 tanh");
-      case Fault::vector_of_old_state:
-        return tr(lang, "s~ of s_{t-1}", "s~ 用 s_{t-1}");
-      case Fault::readout_of_old_context:
-        return tr(lang, "readout of c_{t-1}", "输出读 c_{t-1}");
-      case Fault::readout_of_old_vector:
-        return tr(lang, "readout of s~_{t-1}", "输出读 s~_{t-1}");
-      case Fault::logits_softmaxed:
-        return tr(lang, "softmax of the logits", "logits 过 softmax");
-    }
-    return "";
-  };
-  std::string out;
+  std::vector<std::string> parts;
   if (c.fault != Fault::no_attention) {
     const char* query = c.query == Query::s_prev ? "s_{t-1}" : c.query == Query::s_t ? "s_t" : "y_{t-1}";
-    const bool location = c.fault == Fault::location_score;
-    out = fmt::format(fmt::runtime(tr(lang, "{} score, query {}, ", "{} 得分,query {},")),
-                      location ? "location" : to_string(c.score), query);
+    const char* score = c.fault == Fault::location_score ? "location" : to_string(c.score);
     const bool unread = c.fault == Fault::context_unused || c.cell_reads == CellReads::nothing;
-    out += fmt::format(fmt::runtime(tr(lang, "cell reads [{}], ", "循环单元读 [{}],")),
-                       unread                              ? "y"
-                       : c.cell_reads == CellReads::c_t    ? "y; c_t"
-                       : c.cell_reads == CellReads::c_prev ? "y; c_{t-1}"
-                                                           : "y; s~_{t-1}");
+    const char* beside = unread                              ? "]"
+                         : c.cell_reads == CellReads::c_t    ? "; c_t]"
+                         : c.cell_reads == CellReads::c_prev ? "; c_{t-1}]"
+                                                             : "; s~_{t-1}]";
+    parts.push_back(score + std::string(tr(lang, " score", " 得分")));
+    parts.push_back(std::string(tr(lang, "query ", "查询 ")) + query);
+    parts.push_back(std::string(tr(lang, "cell reads [y", "循环单元读 [y")) + beside);
   }
-  if (!c.vector && c.readout_time == ReadoutTime::s_prev) out += tr(lang, "readout of s_{t-1}, ", "输出读 s_{t-1},");
+  if (!c.vector && c.readout_time == ReadoutTime::s_prev) {
+    parts.emplace_back(tr(lang, "readout of s_{t-1}", "输出读 s_{t-1}"));
+  }
   if (c.fault != Fault::reset_unused) {
-    out +=
-        c.reset == GruReset::before ? tr(lang, "reset before, ", "重置在前,") : tr(lang, "reset after, ", "重置在后,");
+    parts.emplace_back(c.reset == GruReset::before ? tr(lang, "reset before", "重置在前")
+                                                   : tr(lang, "reset after", "重置在后"));
   }
   if (c.fault != Fault::update_not_convex) {
-    out += c.update == GruUpdate::keeps ? tr(lang, "z keeps, ", "z 保留,") : tr(lang, "z replaces, ", "z 取代,");
+    parts.emplace_back(c.update == GruUpdate::keeps ? tr(lang, "z keeps", "z 保留") : tr(lang, "z replaces", "z 取代"));
   }
-  out += say_fault();
-  while (out.ends_with(' ') || out.ends_with(',')) out.pop_back();
+  if (c.fault != Fault::none) parts.emplace_back(words_for_fault(c.fault, lang));
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : std::string(tr(lang, ", ", "，"))) + part;
   return out;
 }
 
@@ -241,7 +243,7 @@ Foretold foretell(const Choices& c) {
       c.fault != Fault::softmax_over_batch && c.fault != Fault::mask_without_renorm && c.fault != Fault::no_attention;
   f.pads_unseen =
       c.fault != Fault::mask_missing && c.fault != Fault::mask_before_softmax && c.fault != Fault::mask_without_renorm;
-  f.in_hull = f.sums_to_one && f.pads_unseen && c.fault != Fault::context_mean && c.fault != Fault::context_tanh;
+  f.in_hull = !f.pads_unseen || (f.sums_to_one && c.fault != Fault::context_mean && c.fault != Fault::context_tanh);
   return f;
 }
 

@@ -88,7 +88,7 @@ struct Foretold {
   bool sees_source = true;  // with s_0 held constant, logits depend on the encoder states
   bool sums_to_one = true;  // each row of weights
   bool pads_unseen = true;  // what stands at padded positions changes nothing
-  bool in_hull = true;      // contexts are the weighted means of encoder states
+  bool in_hull = true;      // contexts are the weighted means of encoder states; not asked where padding is seen
   bool operator==(const Foretold&) const = default;
 };
 Foretold foretell(const Choices& choices);

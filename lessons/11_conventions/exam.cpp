@@ -102,7 +102,7 @@ Foretold read(const Pictures& p) {
   f.sees_source = any_entry(p.source.matrix, [](std::size_t, std::size_t) { return true; });
   f.sums_to_one = p.sums.passed;
   f.pads_unseen = p.padding.passed;
-  f.in_hull = p.hull.passed;
+  f.in_hull = !f.pads_unseen || p.hull.passed;
   return f;
 }
 

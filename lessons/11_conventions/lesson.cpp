@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <mutex>
+#include <ctime>
 #include <thread>
 
 #include "lessons/11_conventions/quiz.h"
@@ -24,7 +24,7 @@ struct Plan {
 };
 
 Plan plan_for(const Options& options) {
-  Plan plan{1200, 1000};
+  Plan plan{900, 1000};
   if (options.quick) plan = {100, 100};
   if (options.full) plan = {3000, 1000};
   if (options.steps) plan.steps = *options.steps;
@@ -69,13 +69,15 @@ int run(const Options& options) {
   const Terminal terminal = find_terminal(options);
   const Plan plan = plan_for(options);
   Metrics metrics(lesson.id, options);
+  const std::clock_t start = std::clock();
   std::vector<Trainee> trainees = fresh_twelve(options.seed);
-  say(fmt::format(fmt::runtime(tr(lang,
-                                  "twelve tiny decoders on the copy task, 3 to 6 digits of 6; chance level {:.0f} %\n"
-                                  "{} steps each; their conventions are drawn from the seed, and nothing is labelled\n",
-                                  "十二个小解码器做复制任务,3 到 6 个数字(共 6 种);随机水平 {:.0f} %\n"
-                                  "每个训练 {} 步;约定由种子抽取,没有标签\n")),
-                  100.0 / (digits + 1), plan.steps));
+  say(fmt::format(
+      fmt::runtime(tr(lang,
+                      "twelve tiny decoders on the copy task, 3 to 6 digits of 6; chance level {:.0f} %\n"
+                      "training steps: {}; their conventions are drawn from the seed, and nothing is labelled\n",
+                      "十二个小解码器做复制任务，3 到 6 个数字(共 6 种)；随机水平 {:.0f} %\n"
+                      "训练步数：{}；约定由种子抽取，没有标签\n")),
+      100.0 / (digits + 1), plan.steps));
   for (std::size_t i = 0; options.resume && i < trainees.size(); ++i) trainees[i].load(file_of(options, i));
   train_all(trainees, plan, options, terminal);
   for (std::size_t i = 0; i < trainees.size(); ++i) trainees[i].save(file_of(options, i));
@@ -84,19 +86,19 @@ int run(const Options& options) {
   for_all(trainees.size(), thread_count(options),
           [&](std::size_t i) { exams[i] = examine(trainees[i], options.seed, plan.sequences); });
   say("\n" + influences(trainees, exams, terminal, lang));
-  say(std::string(tr(lang, "The verdict on each, and how it was built:\n\n", "对每一个的结论,以及实际的做法:\n\n")) +
-      verdicts(trainees, exams, terminal, lang) + "\n");
+  say(verdicts(trainees, exams, terminal, lang) + "\n");
   say(checks(trainees, exams, terminal, lang) + "\n");
   write_file(output_directory(options, lesson.id) / "influence.svg", influences_svg(trainees, exams, lang));
 
   metrics.steps(plan.steps);
-  add_targets(metrics, trainees, exams, !options.quick && !options.full && !options.steps);
+  const double cpu_seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  add_targets(metrics, trainees, exams, options.quick || options.full || options.steps ? 0 : cpu_seconds);
   say(metrics.target_table(terminal, lang));
   say(fmt::format(fmt::runtime(tr(lang,
                                   "pictures, numbers and all decoders: {}\n"
                                   "one of them in detail: ./gradus try 11 C     guess yourself: ./gradus quiz\n",
-                                  "图、数据和全部解码器:{}\n"
-                                  "细看其中一个:./gradus try 11 C     自己来猜:./gradus quiz\n")),
+                                  "图、数据和全部解码器：{}\n"
+                                  "细看其中一个：./gradus try 11 C     自己来猜：./gradus quiz\n")),
                   output_directory(options, lesson.id).string()));
   return metrics.write();
 }

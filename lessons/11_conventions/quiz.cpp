@@ -74,7 +74,7 @@ std::vector<Question> draw_questions(Generator& generator) {
 std::string weights_of(const DecoderRun& run, Lang lang) {
   const std::string_view pad = tr(lang, "pad", "填充");
   std::string out(tr(lang, "weights of a sentence with 3 words and 3 positions of padding:\n",
-                     "一个句子的权重,它有 3 个词和 3 个填充位置:\n"));
+                     "一个句子的权重，它有 3 个词和 3 个填充位置：\n"));
   out += "       h_1   h_2   h_3";
   for (int i = 0; i < 3; ++i) out += pad_left(pad, 6);
   out += "     " + std::string(tr(lang, "sum", "总和")) + "\n";
@@ -148,7 +148,7 @@ void say_verdict(const Subject& subject, const Pictures& p, const Choices& choic
   for (const Probe* probe : {&p.influence, &p.route, &p.source, &p.sums, &p.padding, &p.hull}) {
     if (!probe->passed && probe->can_tell) say_wrapped(probe->name + ": ", probe->sentence, width);
   }
-  say_wrapped(std::string(tr(lang, "built: ", "实际:")), words(choices, lang), width);
+  say_wrapped(std::string(tr(lang, "built: ", "实际：")), words(choices, lang), width);
 }
 
 // Lines from standard input; nothing at its end, or once Ctrl-C was pressed while waiting.
@@ -178,7 +178,7 @@ class Lines {
 // The number typed, 0 for the end.
 std::size_t read_answer(std::size_t count, Lines& lines, Lang lang) {
   while (true) {
-    say(fmt::format(fmt::runtime(tr(lang, "your answer, 1 to {}, or q: ", "你的答案,1 到 {},或 q:")), count));
+    say(fmt::format(fmt::runtime(tr(lang, "your answer, 1 to {}, or q: ", "你的答案，1 到 {}，或 q:")), count));
     std::optional<std::string> typed = lines.next();
     if (!typed) {
       say("\n");
@@ -202,14 +202,15 @@ int quiz(const Options& options) {
   Generator generator(options.seed, "quiz");
   const std::vector<Question> questions = draw_questions(generator);
   say(wrap_to_width(
-          fmt::format(fmt::runtime(tr(
-                          lang,
-                          "{} decoders, trained as you wait. Each claims to be from a paper. The "
-                          "pictures say what depends on what: a dot is exactly zero. What does "
-                          "it really do? (seed {}; another --seed asks in another order)",
-                          "{} 个解码器,现场训练。每个都声称来自某篇论文。图里是谁依赖谁(s_0 视为常数):点表示恰好为零。"
-                          "它实际上做了什么?(种子 {};换一个 --seed,题目的顺序就不同)")),
-                      questions.size(), options.seed),
+          fmt::format(
+              fmt::runtime(
+                  tr(lang,
+                     "{} decoders, trained as you wait. Each claims to be from a paper. The "
+                     "pictures say what depends on what: a dot is exactly zero. What does "
+                     "it really do? (seed {}; another --seed asks in another order)",
+                     "{} 个解码器，现场训练。每个都声称来自某篇论文。图里是谁依赖谁(s_0 视为常数)：点表示恰好为零。"
+                     "它实际上做了什么？(种子 {}；换一个 --seed，题目的顺序就不同)")),
+              questions.size(), options.seed),
           width) +
       "\n");
   Lines lines;
@@ -220,7 +221,7 @@ int quiz(const Options& options) {
     if (interrupted()) break;
     const Subject one = subject(trainee, options.seed, 5, 3);
     const Pictures pictures = look_at(one, question.choices);
-    say(fmt::format(fmt::runtime(tr(lang, "\n{}. It claims: {}\n\n", "\n{}. 它声称:{}\n\n")), asked + 1,
+    say(fmt::format(fmt::runtime(tr(lang, "\n{}. It claims: {}\n\n", "\n{}. 它声称：{}\n\n")), asked + 1,
                     title(question.choices.claim)));
     say(shown(one, pictures, terminal, lang) + "\n");
     for (std::size_t i = 0; i < question.answers.size(); ++i) {
@@ -232,12 +233,12 @@ int quiz(const Options& options) {
     const bool hit = answer - 1 == question.right;
     right += hit;
     say(hit ? std::string(tr(lang, "Right.\n", "答对了。\n"))
-            : fmt::format(fmt::runtime(tr(lang, "No, it is {}: {}.\n", "不对,应是 {}:{}。\n")), question.right + 1,
+            : fmt::format(fmt::runtime(tr(lang, "No, it is {}: {}.\n", "不对，应是 {}:{}。\n")), question.right + 1,
                           tr(lang, question.answers[question.right].en, question.answers[question.right].zh)));
     say_verdict(one, pictures, question.choices, width, lang);
-    say(fmt::format(fmt::runtime(tr(lang, "score: {} of {}\n", "得分:{} / {}\n")), right, asked));
+    say(fmt::format(fmt::runtime(tr(lang, "score: {} of {}\n", "得分：{} / {}\n")), right, asked));
   }
-  say(fmt::format(fmt::runtime(tr(lang, "You named {} of {}.\n", "你说对了 {} 个,共 {} 个。\n")), right, asked));
+  say(fmt::format(fmt::runtime(tr(lang, "You named {} of {}.\n", "你说对了 {} 个，共 {} 个。\n")), right, asked));
   return 0;
 }
 

@@ -27,6 +27,8 @@ std::string checks(const std::vector<Trainee>& trainees, const std::vector<Exam>
 // One decoder in full: its pictures with numbers, all three checks, and the whole verdict.
 std::string in_detail(char letter, const Trainee& trainee, const Exam& exam, const Terminal& terminal, Lang lang);
 
-void add_targets(Metrics& metrics, const std::vector<Trainee>& trainees, const std::vector<Exam>& exams, bool trained);
+// cpu_seconds: 0 for a run that is not the default one.
+void add_targets(Metrics& metrics, const std::vector<Trainee>& trainees, const std::vector<Exam>& exams,
+                 double cpu_seconds);
 
 }  // namespace gradus::lesson11

@@ -103,3 +103,27 @@ TEST_CASE("lesson 11: a decoder goes on from its checkpoint as if nothing had ha
   CHECK_THROWS_AS(Trainee(choices, 2, 0).load(file), FileError);
   std::filesystem::remove_all(directory);
 }
+
+TEST_CASE("lesson 11: on zeros at padding two mistakes of the mask are one") {
+  Generator generator(3, "zeros at padding");
+  for (const char* code : {"MASK_MISSING", "MASK_MULT_BEFORE_SOFTMAX"}) {
+    Choices choices = draw_right(Claim::luong2015, generator);
+    choices.score = ScoreKind::dot;
+    for (const Mistake& mistake : mistakes()) {
+      if (mistake.codes == code) choices = with_mistake(mistake, choices);
+    }
+    Subject one = subject(Trainee(choices, 3, 0), 3, 5, 3);
+    CHECK(codes_of(diagnose(one, choices.claim)) == code);
+    Tensor H = copy(one.inputs.H.value());
+    for (std::int64_t b = 0; b < H.shape()[0]; ++b) {
+      for (std::int64_t i = 0; i < H.shape()[1]; ++i) {
+        if (one.inputs.mask->at(b, i)) continue;
+        for (std::int64_t k = 0; k < H.shape()[2]; ++k) H.set({b, i, k}, 0);
+      }
+    }
+    one.inputs.H = parameter(H);
+    const std::string both = codes_of(diagnose(one, choices.claim));
+    CHECK(both.find("MASK_MISSING") != std::string::npos);
+    CHECK(both.find("MASK_MULT_BEFORE_SOFTMAX") != std::string::npos);
+  }
+}
