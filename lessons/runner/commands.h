@@ -42,6 +42,9 @@ int check_command(const Course& course, const std::vector<std::string>& argument
 int hint_command(const Course& course, const std::vector<std::string>& arguments);
 int solution_command(const Course& course, const std::vector<std::string>& arguments);
 int reset_command(const Course& course, const std::vector<std::string>& arguments);
+int byhand_command(const Course& course, const std::vector<std::string>& arguments);
+int notes_command(const Course& course, const std::vector<std::string>& arguments);
+
 int diagnose_command(const Course& course, const std::vector<std::string>& arguments);
 int help_command(const Course& course, const std::vector<std::string>& arguments);
 

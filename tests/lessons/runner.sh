@@ -75,6 +75,20 @@ check 'help in the language of the environment is English here' 0 'usage' '' hel
 check 'run --help' 0 '--seeds S,S,...' '' run --help
 check 'try --help' 0 'usage: ./gradus try LESSON INPUT...' '' try --help
 check 'list --help' 0 'usage: ./gradus list' '' list --help
+check 'byhand: the weights of note 1' 0 'alpha = (0.4452, 0.5548)' '' byhand dot --query .8,-.2,.5 --keys '.1,.9,.3;.7,.2,-.5'
+check 'byhand: its context' 0 'c     = (0.4329, 0.5117, -0.1438)' '' byhand dot --query .8,-.2,.5 --keys '.1,.9,.3;.7,.2,-.5'
+check 'byhand: cosine' 0 'alpha = (0.4347, 0.5653)' '' byhand cosine --query .8,-.2,.5 --keys '.1,.9,.3;.7,.2,-.5'
+check 'byhand: additive, lesson 09' 0 'alpha = (0.4696, 0.3452, 0.1852)' '' byhand additive --query .5,-.4 --keys '1,0;0,1;-1,.5' \
+  --W_a '.6,-.2;.1,.7' --U_a '.3,.5;-.4,.2' --v_a 1,-.8
+check 'byhand: general' 0 'query W_a = (7.0000, 10.0000)' '' byhand general --query 1,2 --keys '1,0;0,1' --W_a '1,2;3,4'
+check 'byhand: temperature' 0 'alpha = (0.3917, 0.6083)' '' byhand dot --temperature .5 --query .8,-.2,.5 --keys '.1,.9,.3;.7,.2,-.5'
+check 'byhand: scores of 0 give 1/3' 0 'alpha = (0.3333, 0.3333, 0.3333)' '' byhand dot --query 0,0 --keys '1,0;0,1;1,1'
+check 'byhand: a query that begins with a minus' 0 'alpha = ' '' byhand dot --query=-1,0 --keys '1,2;3,4'
+check 'byhand: no number' 2 '' "'x' is no number" byhand dot --query 1,x --keys 1,2
+check 'byhand: rows of two lengths' 2 '' 'every row must have as many numbers' byhand dot --query 1,0 --keys '1,2;3'
+check 'byhand: a matrix that does not fit' 2 '' 'needs (2, 2), found (1, 3)' byhand general --query 1,2 --keys '1,2;3,4' --W_a 1,2,3
+check 'byhand: no direction' 2 '' 'has no direction' byhand cosine --query 0,0 --keys 1,2
+check 'byhand: an unknown score' 2 '' "no score 'dott'" byhand dott --query 1 --keys 1
 check 'unknown command' 2 '' "no command 'rnu'; did you mean run?" rnu 09
 check 'a lesson in place of a command' 2 '' "to train it: ./gradus run 09" 09
 check 'an option in place of a command' 2 '' "no option '--frob'" --frob

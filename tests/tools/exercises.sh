@@ -14,6 +14,7 @@ export GRADUS_LANG=en
 course=$work/course
 mkdir "$course"
 ln -s "$root/lessons" "$course/lessons"
+ln -s "$root/docs" "$course/docs"
 gradus() { "$runner" --root "$course" --build "$build" "$@" </dev/null; }
 
 # verdict_is FILE LESSON EXIT_CODE VERDICT WHERE [OPTION]: `check --file` says so, in one small message.
@@ -73,6 +74,17 @@ for directory in "$root"/lessons/[0-9]*; do
   lesson=$(basename "$directory")
   check "$lesson builds without later lessons" no_later "$lesson"
 done
+
+# The course notes, item by item.
+for note in '0 42' '1 34' '3 22'; do
+  check "notes ${note% *}: all ${note#* } items" sh -c \
+    "'$runner' --root '$course' --build '$build' notes ${note% *} | tail -n 1 | grep -qF 'of ${note#* } items'"
+done
+map_commands() {
+  sed -n 's/^| N.*| \(\.\/gradus byhand .*\) |$/\1/p' "$root/docs/notes-map.md" | sed "s|^./gradus|'$runner'|" >"$work/commands"
+  [ -s "$work/commands" ] && sh -e "$work/commands"
+}
+check 'notes: every byhand of the map runs' map_commands
 
 # Files that go wrong in other ways. First line: "// VERDICT EXIT_CODE [:LINE] [OPTION]: what it does".
 for file in "$root"/tests/fixtures/exercises/*.cpp; do
