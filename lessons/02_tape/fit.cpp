@@ -1,7 +1,8 @@
-// The same training loop twice: numbers on a scalar tape, tensors on the engine's.
+// The same training loop twice: numbers on a tape of single numbers, tensors on the engine's.
 #include "lessons/02_tape/fit.h"
 
 #include "autograd/ops.h"
+#include "lessons/02_tape/parts.h"
 #include "lessons/common/interrupt.h"
 #include "tensor/random.h"
 
@@ -49,21 +50,14 @@ Scalar net(Tape& tape, Scalar x) {
   return both + weight(6);
 }
 
-Fit fit_scalars(Weights weights, std::int64_t steps) {
+Fit fit_tape(Weights weights, std::int64_t steps) {
   const Points points = bump();
   Fit fit{};
-  for (std::int64_t step = 0; step <= steps && !interrupted(); ++step) {
-    Tape tape = tape_with(weights);  // a new tape for every step of training
-    Scalar total = leaf(tape, "0", 0);
-    for (std::size_t i = 0; i < points.x.size(); ++i) {
-      const Scalar gap = net(tape, leaf(tape, "x", points.x[i])) + leaf(tape, "-y", -points.y[i]);
-      total = total + gap * gap;
-    }
-    const Scalar loss = total * leaf(tape, "1/N", 1 / static_cast<double>(points.x.size()));
-    backward(loss);
-    note(fit, step, loss.value());
-    fit.tape_length = tape.steps.size();
-    for (std::size_t k = 0; k < weights.size(); ++k) weights[k] -= rate * tape.steps[k].grad;
+  for (std::int64_t step = 0; step <= steps && (step == 0 || !interrupted()); ++step) {
+    const LossAndGradient now = taught_parts().loss(weights, points);
+    note(fit, step, now.loss);
+    fit.tape_length = now.tape_length;
+    for (std::size_t k = 0; k < weights.size(); ++k) weights[k] -= rate * now.gradient[k];
   }
   fit.weights = weights;
   return fit;
@@ -74,7 +68,7 @@ Fit fit_vars(Weights weights, std::int64_t steps) {
   const auto n = static_cast<std::int64_t>(points.x.size());
   const Tensor x = tensor(Shape{n}, points.x, f64), y = tensor(Shape{n}, points.y, f64);
   Fit fit{};
-  for (std::int64_t step = 0; step <= steps && !interrupted(); ++step) {
+  for (std::int64_t step = 0; step <= steps && (step == 0 || !interrupted()); ++step) {
     const std::vector<Parameter> p = as_parameters(weights);
     const std::int64_t before = live_nodes();
     auto weight = [&](std::size_t k) { return expand_scalar(p[k].var, x.shape()); };  // (N), one number seen N times

@@ -31,7 +31,7 @@ struct Fit {
   std::size_t tape_length = 0;     // steps on the tape in one step of training
 };
 // weight -= 0.2 * gradient of the mean squared error.
-Fit fit_scalars(Weights weights, std::int64_t steps);
+Fit fit_tape(Weights weights, std::int64_t steps);  // by taught_parts()
 Fit fit_vars(Weights weights, std::int64_t steps);
 
 // The weights as parameters with names, for saving and loading.

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "lessons/02_tape/parts.h"
 #include "lessons/02_tape/show.h"
 #include "lessons/02_tape/tape_picture.h"
 #include "lessons/common/files.h"
@@ -49,8 +50,9 @@ int run(const Options& options) {
                            "不差；两种常见的捷径则会出错。\n")
                       : tr(lang, "Verdict: the gradients did not come out as they should; see the targets below.\n",
                            "结论：梯度与预期不符，见下面的目标表。\n")) +
-      fmt::format(fmt::runtime(tr(lang, "seed {}, {} training steps\n\n", "种子 {}，训练 {} 步\n\n")), options.seed,
-                  steps));
+      fmt::format(fmt::runtime(tr(lang, "seed {}, {} training steps, tape of the fit: {}\n\n",
+                                  "种子 {}，训练 {} 步，拟合用的计算图：{}\n\n")),
+                  options.seed, steps, taught_parts().whose.in(lang)));
 
   const Tape tape = worked_example();
   write_file(
@@ -65,7 +67,7 @@ int run(const Options& options) {
   section("6. What the engine refuses", "六、引擎拒绝什么", refusals(show));
 
   const Weights before = first_weights(options.seed);
-  const Fit scalars = fit_scalars(before, steps), tensors = fit_vars(before, steps);
+  const Fit scalars = fit_tape(before, steps), tensors = fit_vars(before, steps);
   const LineChart chart = fit_chart(before, scalars.weights, lang);
   save_plot(chart, file_in(options, "fit.svg"));
   section("7. Two neurons", "七、两个神经元", draw_text(chart, terminal) + fit_table(scalars, tensors, show));

@@ -263,8 +263,9 @@ std::string fit_table(const Fit& scalars, const Fit& vars, const Show& show) {
                show.say("loss, Var", "损失，Var")},
               {Align::right, Align::right, Align::right});
   double gap = 0;
-  for (std::size_t i = 0; i < scalars.loss.size(); ++i) gap = std::max(gap, std::fabs(scalars.loss[i] - vars.loss[i]));
-  for (std::size_t i = 0; i < scalars.loss.size(); i += std::max<std::size_t>(1, (scalars.loss.size() - 1) / 5))
+  const std::size_t both = std::min(scalars.loss.size(), vars.loss.size());  // Ctrl-C may have cut one short
+  for (std::size_t i = 0; i < both; ++i) gap = std::max(gap, std::fabs(scalars.loss[i] - vars.loss[i]));
+  for (std::size_t i = 0; i < both; i += std::max<std::size_t>(1, (both - 1) / 5))
     table.add_row({fmt::format("{}", scalars.step[i]), fmt::format("{:.6f}", scalars.loss[i]),
                    fmt::format("{:.6f}", vars.loss[i])});
   show.metrics.at_most("last loss", 1e-3, scalars.loss.back());

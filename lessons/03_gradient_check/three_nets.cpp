@@ -77,7 +77,7 @@ Training train(Backward how, std::int64_t steps, std::uint64_t seed) {
   const Points points = sine_points(f32);
   Sgd descent(parameters(net), {.rate = 0.05});
   Training training;
-  for (std::int64_t step = 0; step <= steps && !interrupted(); ++step) {
+  for (std::int64_t step = 0; step <= steps && (step == 0 || !interrupted()); ++step) {
     const Var loss = mse(net(points.x), points.y);
     training.last_loss = loss.item();
     if (step == 0) training.first_loss = loss.item();

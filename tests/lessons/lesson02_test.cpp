@@ -141,7 +141,7 @@ TEST_CASE("lesson 02: the net's gradients are those of differences") {
 }
 
 TEST_CASE("lesson 02: scalar tape and Vars train alike, and reach the bump") {
-  const Fit scalars = fit_scalars(first_weights(2), 300), vars = fit_vars(first_weights(2), 300);
+  const Fit scalars = fit_tape(first_weights(2), 300), vars = fit_vars(first_weights(2), 300);
   REQUIRE(scalars.loss.size() == vars.loss.size());
   for (std::size_t i = 0; i < scalars.loss.size(); ++i) CHECK(std::fabs(scalars.loss[i] - vars.loss[i]) < 1e-12);
   CHECK(scalars.loss.back() < 0.01 * scalars.loss.front());
