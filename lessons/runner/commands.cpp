@@ -46,6 +46,7 @@ const std::vector<Command>& commands() {
       {"diagnose", "FILE", "name what a model dumped elsewhere does unlike its paper",
        "指出别处导出的模型与论文不符之处", diagnose_command},
       {"help", "[COMMAND]", "this text, or that of a command", "显示本说明或某个命令的说明", help_command},
+      {"doctor", "", "what this machine has and lacks, and how to repair it", "检查本机缺什么、怎样修复", nullptr},
       {"test", "", "build and run all tests", "编译并运行全部测试", nullptr},
       {"bench", "[CASE...]", "time the engine; --against torch: next to PyTorch",
        "测量引擎的速度；--against torch：与 PyTorch 对比", nullptr},

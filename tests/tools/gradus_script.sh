@@ -154,6 +154,9 @@ else
   skip "gradus: without write permission it says so" "needs root"
 fi
 
+gradus doctor
+check "gradus: doctor finds a machine well" said 0 'All that is needed is here.'
+
 # A machine on which much is missing: only the commands named here, and stand-ins that tell how they were called.
 bare() {
   rm -rf "$work/bare" "$tree/build"
@@ -183,6 +186,15 @@ check "gradus: without sudo it says who can do it" said 1 'run that line as root
 stand_in id 'echo 0'
 gradus run 09
 check "gradus: root needs no question" said 1 'apt-get -qq install -y --no-install-recommends g++'
+bare
+for tool in sed awk df du cut head tr; do ln -s "$(command -v "$tool")" "$work/bare/$tool"; done
+stand_in id 'echo 1000'
+gradus doctor
+check "gradus: doctor names what is missing" said 1 'packages: g++ meson ninja-build pkg-config doctest-dev'
+check "gradus: doctor says how to repair it" said 1 'sudo apt-get install --no-install-recommends g++ meson'
+check "gradus: doctor sets nothing up" test ! -e "$tree/build"
+gradus doctor --lang zh
+check "gradus: doctor in Chinese" said 1 '缺少'
 for pair in 'dnf:sudo dnf install gcc-c++' 'pacman:sudo pacman -S --needed gcc' 'brew:brew install meson'; do
   bare
   stand_in id 'echo 1000'
