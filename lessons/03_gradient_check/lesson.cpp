@@ -16,7 +16,7 @@ extern const Lesson lesson;
 
 std::int64_t steps_for(const Options& options) {
   if (options.steps) return *options.steps;
-  return options.quick ? 1000 : options.full ? 20000 : 4000;
+  return options.quick ? 1500 : options.full ? 20000 : 5000;
 }
 
 std::vector<Training> train_all(std::int64_t steps, std::uint64_t seed) {

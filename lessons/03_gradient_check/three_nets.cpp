@@ -75,7 +75,7 @@ Var SmallNet::operator()(const Var& x) const {
 Training train(Backward how, std::int64_t steps, std::uint64_t seed) {
   const SmallNet net = fresh_net(how, seed);
   const Points points = sine_points(f32);
-  Sgd descent(parameters(net), {.rate = 0.05});
+  Sgd descent(parameters(net), {.rate = 0.02});
   Training training;
   for (std::int64_t step = 0; step <= steps && (step == 0 || !interrupted()); ++step) {
     const Var loss = mse(net(points.x), points.y);

@@ -1,5 +1,8 @@
 // Lesson 02: the scalar tape against school and against Var, the two wrong walks, and the two fits.
 #include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
 
 #include "autograd/ops.h"
 #include "lessons/02_tape/fit.h"
@@ -12,6 +15,23 @@ using namespace gradus::lesson02;
 using gradus::testing::contains;
 
 namespace {
+
+// The pages of the lesson that lack `text`.
+std::string missing_in(const std::string& text) {
+  std::string missing;
+  for (const char* page : {"README.md", "README.zh.md"}) {
+    std::ifstream in(std::string(GRADUS_SOURCE_ROOT) + "/lessons/02_tape/" + page);
+    std::ostringstream all;
+    all << in.rdbuf();
+    if (!contains(all.str(), text)) missing += std::string(page) + " lacks '" + text + "' ";
+  }
+  return missing;
+}
+std::string six(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6f", value);
+  return text;
+}
 
 Var number(double value) { return parameter(full(Shape{}, value, f64)); }
 
@@ -57,6 +77,16 @@ TEST_CASE("lesson 02: gradients of shared numbers are exact on both tapes") {
     const Var v = number(row.x);
     gradus::backward(row.vars(v));
     CHECK(v.grad().item() == row.exact);
+  }
+}
+
+TEST_CASE("lesson 02: the step by hand, as both pages print it") {
+  const double w = -1.2, x = 0.5, p = w * x, t = std::tanh(p), dt = p, more = dt * (1 - t * t), dp = t + more;
+  for (const std::string& text : {"\\tanh(-0.6) = " + six(t), "y = " + six(p * t), "1 \\cdot t = " + six(t),
+                                  "-0.6 \\cdot " + six(1 - t * t) + " = " + six(more), "\\bar p = " + six(dp),
+                                  six(std::stod(six(t)) + std::stod(six(more))), "\\bar p \\cdot 0.5 = " + six(dp * x),
+                                  "\\bar p \\cdot (-1.2) = " + six(dp * w)}) {
+    CHECK(missing_in(text) == "");
   }
 }
 
@@ -147,6 +177,16 @@ TEST_CASE("lesson 02: scalar tape and Vars train alike, and reach the bump") {
   CHECK(scalars.loss.back() < 0.01 * scalars.loss.front());
   CHECK(scalars.tape_length == 21 * 15 + 7 + 3);
   CHECK(vars.tape_length < 40);
+}
+
+TEST_CASE("lesson 02: two neurons end where the pages say") {
+  const double ends[] = {0.000105, 0.000158, 0.000077};
+  for (std::size_t seed = 1; seed <= 3; ++seed) {
+    const double said = ends[seed - 1], last = fit_tape(first_weights(seed), 2000).loss.back();
+    CAPTURE(seed);
+    CHECK(std::fabs(last / said - 1) < 0.02);
+    CHECK(missing_in(six(said)) == "");
+  }
 }
 
 TEST_CASE("lesson 02: the picture shows every step with value and gradient") {

@@ -1,6 +1,9 @@
 // Lesson 03's laboratory: its closed forms, its twelve mistakes, its dual numbers, and the formulas that people type.
 #include <cmath>
+#include <cstdio>
+#include <fstream>
 #include <limits>
+#include <sstream>
 
 #include "autograd/check_gradient.h"
 #include "lessons/03_gradient_check/formula.h"
@@ -22,6 +25,23 @@ GradientReport checked(const SmallOp& op, bool wrong) {
   std::vector<CheckedInput> inputs;
   for (std::size_t k = 0; k < leaves.size(); ++k) inputs.push_back({"x" + std::to_string(k), leaves[k], ""});
   return check_gradient([&] { return apply(op, leaves, wrong); }, inputs);
+}
+
+// The pages of the lesson that lack `text`.
+std::string missing_in(const std::string& text) {
+  std::string missing;
+  for (const char* page : {"README.md", "README.zh.md"}) {
+    std::ifstream in(std::string(GRADUS_SOURCE_ROOT) + "/lessons/03_gradient_check/" + page);
+    std::ostringstream all;
+    all << in.rdbuf();
+    if (!contains(all.str(), text)) missing += std::string(page) + " lacks '" + text + "' ";
+  }
+  return missing;
+}
+std::string printed(const char* format, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
 }
 
 double slope(const char* formula, double x) { return evaluate(formula, {x, 1}).slope; }
@@ -58,9 +78,8 @@ TEST_CASE("lesson 03: the bottoms of the curves lie where the note predicts them
   for (const auto& row : rows) {
     const StepCurve curve = step_curve(row.quotient);
     CAPTURE(row.said);
-    char text[16];
-    std::snprintf(text, sizeof text, "%.1e", row.step);
-    CHECK(std::string(text) == row.said);
+    CHECK(printed("%.1e", row.step) == row.said);
+    CHECK(missing_in(row.said) == "");
     CHECK(std::fabs(std::log10(curve.best_step() / row.step)) < 0.5);
   }
   CHECK(step_curve(Quotient::central).best_error() < 1e-9);
@@ -146,6 +165,42 @@ TEST_CASE("lesson 03: dual numbers have the slopes of the textbook") {
     CHECK(std::fabs(slope(row.formula, row.x) - row.slope) < 1e-14);
   }
   CHECK(std::fabs(evaluate("-x^2", {3, 1}).value + 9) < 1e-15);
+}
+
+TEST_CASE("lesson 03: swish by hand, as both pages print it") {
+  const double g = 1 / (1 + std::exp(-0.5)), dg = g * (1 - g);
+  const std::string six = "%.6f";
+  auto n = [&](double value) { return printed(six.c_str(), value); };
+  CHECK(missing_in("0.5) = " + n(g)) == "");
+  CHECK(missing_in(n(g) + " \\cdot (1 - " + n(g) + ") = " + n(dg)) == "");
+  CHECK(missing_in("0.5 \\cdot " + n(g) + " = " + n(0.5 * g)) == "");
+  CHECK(missing_in("1 \\cdot " + n(g) + " + 0.5 \\cdot " + n(dg) + " = " + n(g + 0.5 * dg)) == "");
+}
+
+TEST_CASE("lesson 03: the answers to the exercises") {
+  auto square = [](double x) { return x * x; };
+  CHECK(std::fabs((square(3.1) - square(3)) / 0.1 - 6.1) < 1e-12);
+  CHECK(std::fabs((square(3.1) - square(2.9)) / 0.2 - 6) < 1e-12);
+  CHECK(std::fabs(slope("x / (1 + x)", 1) - 0.25) < 1e-15);
+  double best = 1, best_step = 0;
+  for (double h : {1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12}) {
+    const double error = error_between(-1e10, slope_of_inverse(Quotient::central, 1e-5, h));
+    if (error < best) best = error, best_step = h;
+  }
+  CHECK(best_step == 1e-11);
+}
+
+TEST_CASE("lesson 03: the three trainings end where the pages say") {
+  const double said[3][3] = {{0.0081, 0.0160, 0.0055}, {0.0074, 0.0198, 0.0052}, {0.0088, 0.0153, 0.0066}};
+  for (std::size_t seed = 1; seed <= 3; ++seed) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      CAPTURE(seed);
+      CAPTURE(k);
+      const double expected = said[seed - 1][k];
+      CHECK(std::fabs(train(all_backwards[k], 5000, seed).last_loss / expected - 1) < 0.05);
+      CHECK(missing_in(printed("%.4f", expected)) == "");
+    }
+  }
 }
 
 TEST_CASE("lesson 03: a formula that makes no sense is refused where it stops making sense") {
