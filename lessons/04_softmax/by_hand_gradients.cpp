@@ -26,7 +26,7 @@ struct Example {
 };
 Example example(const std::vector<double>& logits) {
   const Var z = leaf(logits);
-  const Var L = cross_entropy(z, Ids(Shape{1}, {example_class}));
+  const Var L = cross_entropy(z, Ids(Shape{1}, example_class));
   backward(L);
   return {L.item(), softmax(z, Axis{1}).value().to_vector(), z.grad().to_vector()};
 }
@@ -34,7 +34,7 @@ Example example(const std::vector<double>& logits) {
 // Slope of a loss at the right score of two, whose lead over the wrong one is `lead`.
 double pull_of_cross_entropy(double lead) {
   const Var z = leaf({lead, 0});
-  backward(cross_entropy(z, Ids(Shape{1}, {0})));
+  backward(cross_entropy(z, Ids(Shape{1}, 0)));
   return z.grad().at({0, 0});
 }
 double pull_of_squared_error(double lead) {

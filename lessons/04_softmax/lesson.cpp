@@ -48,6 +48,7 @@ int run(const Options& options) {
   const Terminal terminal = find_terminal(options);
   Metrics metrics(lesson.id, options);
   const std::clock_t start = std::clock();
+  if (options.resume) say(tr(lang, "Training takes seconds, so it starts anew.\n", "训练只要几秒，所以重新开始。\n"));
   const std::string once(tr(lang, "softmax once", "一次 softmax")), twice(tr(lang, "softmax twice", "两次 softmax"));
   for (const std::string& part :
        {trace_softmax(two_scores, terminal, lang), alternatives(terminal, lang),

@@ -157,10 +157,13 @@ LineChart loss_chart(const std::vector<double>& once, const std::vector<double>&
   chart.title = tr(lang, "Loss while training", "训练中的损失");
   chart.x_label = tr(lang, "steps", "步数");
   chart.y_label = tr(lang, "loss", "损失");
-  std::vector<double> steps(once.size());
-  std::iota(steps.begin(), steps.end(), 1.0);
-  chart.series = {{std::string(tr(lang, "softmax once", "一次 softmax")), steps, once},
-                  {std::string(tr(lang, "softmax twice", "两次 softmax")), steps, twice}};
+  const auto steps = [](const std::vector<double>& losses) {
+    std::vector<double> numbers(losses.size());
+    std::iota(numbers.begin(), numbers.end(), 1.0);
+    return numbers;
+  };
+  chart.series = {{std::string(tr(lang, "softmax once", "一次 softmax")), steps(once), once},
+                  {std::string(tr(lang, "softmax twice", "两次 softmax")), steps(twice), twice}};
   chart.lines = {{std::string(tr(lang, "Bayes' rule", "贝叶斯公式")), best},
                  {std::string(tr(lang, "floor of two", "两次的下限")), floor_of_two()}};
   chart.y_min = 0;

@@ -61,8 +61,9 @@ std::string fixed(double value, int digits) {
   return shown.find_first_of("123456789") == std::string::npos ? fmt::format("{:.{}f}", 0.0, digits) : shown;
 }
 
-std::string vector_text(const Vector& values, int digits) {
-  const bool signs = std::any_of(values.begin(), values.end(), [](double value) { return value < 0; });
+std::string vector_text(const Vector& values, int digits, bool room_for_signs) {
+  const bool signs =
+      room_for_signs || std::any_of(values.begin(), values.end(), [](double value) { return value < 0; });
   std::string out;
   for (double value : values)
     out += fmt::format("{}{:>{}}", out.empty() ? "" : " ", fixed(value, digits), digits + (digits ? 2 : 1) + signs);
@@ -71,25 +72,25 @@ std::string vector_text(const Vector& values, int digits) {
 
 std::string trace(const Example& example, const Terminal&, Lang lang) {
   const Result r = result_of(example, ScoreKind::dot);
-  std::string out = line("s", vector_text(example.query, 2));
+  std::string out = line("s", vector_text(example.query, 2, true));
   for (std::size_t i = 0; i < example.states.size(); ++i)
-    out += line(fmt::format("h_{}", i + 1), vector_text(example.states[i], 2));
+    out += line(fmt::format("h_{}", i + 1), vector_text(example.states[i], 2, true));
   out += std::string(tr(lang, "1. score: s . h_i, product by product\n", "1. 打分：s . h_i，逐项相乘\n"));
   for (std::size_t i = 0; i < example.states.size(); ++i) {
     Vector products;
     for (std::size_t d = 0; d < example.query.size(); ++d) products.push_back(example.query[d] * example.states[i][d]);
     out += line(fmt::format("   e_{}", i + 1),
-                vector_text(products, 2) + fmt::format("  {} {:>7}", tr(lang, "sum", "和"), fixed(r.scores[i])));
+                vector_text(products, 2, true) + fmt::format("  {} {:>7}", tr(lang, "sum", "和"), fixed(r.scores[i])));
   }
   out += std::string(tr(lang, "2. softmax over i\n", "2. 对 i 做 softmax\n"));
-  out += line("   alpha_i", vector_text(r.weights, 4));
+  out += line("   alpha_i", vector_text(r.weights, 4, true));
   out += std::string(tr(lang, "3. weighted sum: alpha_i h_i\n", "3. 加权和：alpha_i h_i\n"));
   for (std::size_t i = 0; i < example.states.size(); ++i) {
     Vector part;
     for (double x : example.states[i]) part.push_back(r.weights[i] * x);
-    out += line(fmt::format("   alpha_{0} h_{0}", i + 1), vector_text(part, 4));
+    out += line(fmt::format("   alpha_{0} h_{0}", i + 1), vector_text(part, 4, true));
   }
-  return out + line("   c", vector_text(r.context, 4));
+  return out + line("   c", vector_text(r.context, 4, true));
 }
 
 Example read_example(const std::string& text) {
@@ -216,14 +217,16 @@ std::string learning_step(const Terminal&, Lang lang) {
                         "Nobody says where to look, and the query moves towards h_3:\n",
                         "学习的一步：键是讲义 0 的 h_i，值是 0、0 和 1，损失 L = -log c。\n"
                         "没有人说该看哪里，查询却移向了 h_3：\n")) +
-         line("s", vector_text(example.query, 4)) + line("alpha_i", vector_text(weights, 4)) +
-         line("c = sum alpha_i v_i", vector_text({c.item()}, 4)) + line("dL/dc = -1 / c", vector_text({dc}, 4)) +
-         line("dL/dalpha_i = dL/dc v_i", vector_text(dalpha, 4)) +
-         line("dL/de_i", vector_text(de, 4) + "  = alpha_i dL/dc (v_i - c)") +
-         line("dL/ds", vector_text(ds, 4) + "  = sum of dL/de_i h_i") +
-         line(std::string(tr(lang, "dL/ds by the tape", "计算图给出的 dL/ds")), vector_text(tape, 4)) +
-         line("s - dL/ds", vector_text(after, 4)) +
-         line(std::string(tr(lang, "alpha_i after this step", "这一步之后的 alpha_i")), vector_text(next.weights, 4));
+         line("s", vector_text(example.query, 4, true)) + line("alpha_i", vector_text(weights, 4, true)) +
+         line("c = sum alpha_i v_i", vector_text({c.item()}, 4, true)) +
+         line("dL/dc = -1 / c", vector_text({dc}, 4, true)) +
+         line("dL/dalpha_i = dL/dc v_i", vector_text(dalpha, 4, true)) +
+         line("dL/de_i", vector_text(de, 4, true) + "  = alpha_i dL/dc (v_i - c)") +
+         line("dL/ds", vector_text(ds, 4, true) + "  = sum of dL/de_i h_i") +
+         line(std::string(tr(lang, "dL/ds by the tape", "计算图给出的 dL/ds")), vector_text(tape, 4, true)) +
+         line("s - dL/ds", vector_text(after, 4, true)) +
+         line(std::string(tr(lang, "alpha_i after this step", "这一步之后的 alpha_i")),
+              vector_text(next.weights, 4, true));
 }
 
 double distance_from_notes() {

@@ -60,7 +60,8 @@ LineChart spread_chart(const std::vector<Spread>& rows, Lang lang);
 
 // ---- shared
 
-std::string fixed(double value, int digits = 4);            // never "-0.0000"
-std::string vector_text(const Vector& values, int digits);  // "( 0.80 -0.20)", "(0.80 0.20)"
+std::string fixed(double value, int digits = 4);  // never "-0.0000"
+// "(0.80 0.20)", and where a sign is needed or wanted "( 0.80 -0.20)".
+std::string vector_text(const Vector& values, int digits, bool room_for_signs = false);
 
 }  // namespace gradus::lesson08

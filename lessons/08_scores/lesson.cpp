@@ -74,6 +74,7 @@ int run(const Options& options) {
   const Terminal terminal = find_terminal(options);
   Metrics metrics(lesson.id, options);
   const std::clock_t start = std::clock();
+  if (options.resume) say(tr(lang, "Training takes seconds, so it starts anew.\n", "训练只要几秒，所以重新开始。\n"));
   const std::vector<Spread> spread = spreads();
   for (const std::string& part :
        {trace(note_1(), terminal, lang), moving_query(terminal, lang), three_scores(terminal, lang),

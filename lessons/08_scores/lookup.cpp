@@ -72,7 +72,7 @@ Lookups read_lookup(const std::string& text) {
     if (keys[i] == query) answer = values[i];
   }
   if (answer < 0) throw ValueError(std::string("'") + key_words[query] + "' is asked for, and no pair has it");
-  return {Ids(Shape{1, n}, keys), Ids(Shape{1, n}, values), Ids(Shape{1}, {query}), Ids(Shape{1}, {answer})};
+  return {Ids(Shape{1, n}, keys), Ids(Shape{1, n}, values), Ids(Shape{1}, query), Ids(Shape{1}, answer)};
 }
 
 }  // namespace gradus::lesson08

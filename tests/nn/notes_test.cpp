@@ -191,13 +191,13 @@ TEST_SUITE("nn notes") {
     std::vector<double> certain(10, 0);
     certain[0] = 1000;
     const Var twice = softmax(tensor(Shape{1, 10}, certain, f64), Axis{1});
-    CHECK(prints_as(cross_entropy(twice, Ids(Shape{1}, {0})).item(), 1.4612, 4));
+    CHECK(prints_as(cross_entropy(twice, Ids(Shape{1}, 0)).item(), 1.4612, 4));
   }
 
   TEST_CASE(
       "lesson 04: certain and wrong at logits 20 0 0, cross-entropy pulls with 1 and squared error with 4.1e-09") {
     const Var z = parameter(row({20, 0, 0}).value());
-    backward(cross_entropy(z, Ids(Shape{1}, {1})));
+    backward(cross_entropy(z, Ids(Shape{1}, 1)));
     CHECK(prints_as(vec(z.grad()), {1, -1, 0}, 4));
     z.zero_grad();
     backward(mse(softmax(z, Axis{1}), row({0, 1, 0})));
