@@ -67,7 +67,7 @@ std::vector<double> numbers_in(const std::string& text) {
     const std::size_t end = std::min(text.find_first_of(" ,", at), text.size());
     double value = 0;
     const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, value);
-    if (error != std::errc() || stop != text.data() + end || std::fabs(value) > 1e6)
+    if (error != std::errc() || stop != text.data() + end || !(std::fabs(value) <= 1e6))
       throw ValueError("'" + printable(text.substr(at, end - at)) +
                        "' is no number from -1e6 to 1e6; type for example \"0.05 0.27\"");
     found.push_back(value);

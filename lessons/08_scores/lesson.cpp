@@ -77,9 +77,11 @@ int run(const Options& options) {
   if (options.resume) say(tr(lang, "Training takes seconds, so it starts anew.\n", "训练只要几秒，所以重新开始。\n"));
   const std::vector<Spread> spread = spreads();
   for (const std::string& part :
-       {trace(note_1(), terminal, lang), moving_query(terminal, lang), three_scores(terminal, lang),
-        norm_and_angle(terminal, lang), orientation(terminal, lang), right_angle(terminal, lang),
-        spread_table(spread, terminal, lang), parameter_counts(terminal, lang), learning_step(terminal, lang)})
+       {std::string(tr(lang, "Note 1's example, by hand:\n", "手算讲义 1 的例子：\n")) +
+            trace(note_1(), terminal, lang),
+        moving_query(terminal, lang), three_scores(terminal, lang), norm_and_angle(terminal, lang),
+        orientation(terminal, lang), right_angle(terminal, lang), spread_table(spread, terminal, lang),
+        parameter_counts(terminal, lang), learning_step(terminal, lang)})
     say("\n" + part);
   say(fmt::format(fmt::runtime(tr(lang, "\nA lookup among {} pairs; steps: {}; chance 10 %; scores: {}\n",
                                   "\n在 {} 对里查找；训练 {} 步；随机水平 10 %；打分：{}\n")),
