@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -174,8 +175,10 @@ int main(int argc, char** argv) {
   std::memset(argv[2], '-', token.size());  // not for the learner's code to find
   const std::string pipe_number = argv[4];
   std::from_chars(pipe_number.data(), pipe_number.data() + pipe_number.size(), gradus::check::record_pipe);
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what is printed before a crash is seen
   gradus::check::watch_for_crashes();
   std::set_new_handler(gradus::check::on_out_of_memory);
   gradus::check::run_parts(argv[1], token, std::string(argv[3]) == "all");
+  std::fflush(nullptr);
   _exit(0);
 }

@@ -45,6 +45,8 @@ const std::vector<Command>& commands() {
        "课程讲义逐条对照：哪一课、哪个命令", notes_command},
       {"diagnose", "FILE", "name what a model dumped elsewhere does unlike its paper",
        "指出别处导出的模型与论文不符之处", diagnose_command},
+      {"grade", "DIR", "check a directory of submissions, for teachers", "检查一个目录的提交，供教师使用",
+       grade_command},
       {"help", "[COMMAND]", "this text, or that of a command", "显示本说明或某个命令的说明", help_command},
       {"doctor", "", "what this machine has and lacks, and how to repair it", "检查本机缺什么、怎样修复", nullptr},
       {"test", "", "build and run all tests", "编译并运行全部测试", nullptr},

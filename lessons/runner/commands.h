@@ -45,6 +45,7 @@ int reset_command(const Course& course, const std::vector<std::string>& argument
 int byhand_command(const Course& course, const std::vector<std::string>& arguments);
 int notes_command(const Course& course, const std::vector<std::string>& arguments);
 
+int grade_command(const Course& course, const std::vector<std::string>& arguments);
 int diagnose_command(const Course& course, const std::vector<std::string>& arguments);
 int help_command(const Course& course, const std::vector<std::string>& arguments);
 

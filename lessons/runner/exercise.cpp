@@ -162,10 +162,9 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
   const std::string source = read_source(file, lang, report.nothing);
   if (!report.nothing.empty()) return report;
   ExerciseBuild build(course, file, source, options.sanitize);
-  const bool ready =
-      build.compile(report) && build.link({(build.lessons() / "libgradus_exercise.so").string(),
-                                           (build.lessons() / ("libcheck_" + lesson.id + ".a")).string()},
-                                          report);
+  const fs::path object = options.check.empty() ? build.lessons() / ("libcheck_" + lesson.id + ".a") : options.check;
+  const bool ready = build.compile(report) &&
+                     build.link({(build.lessons() / "libgradus_exercise.so").string(), object.string()}, report);
   if (!ready) return report;
 
   // Run.
@@ -173,7 +172,10 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
   Job run;
   run.words = {build.program().string(), build.symbols().string(), token, options.all_parts ? "all" : "first"};
   run.records = true;
-  run.offline = options.offline;
+  if (options.fenced) {
+    run.sandbox = Sandbox{
+        {"/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null", build.lessons(), build.program().parent_path()}};
+  }
   run.wall_seconds = wall_seconds * (options.sanitize ? 5 : 1);
   run.cpu_seconds = cpu_seconds * (options.sanitize ? 5 : 1);
   run.file_mb = file_mb;

@@ -46,8 +46,8 @@ struct CheckReport {
 struct ExerciseOptions {
   bool all_parts = false;  // go on after the first failure
   bool sanitize = false;   // under AddressSanitizer and UndefinedBehaviorSanitizer
-  bool offline = false;    // without network, where the system allows it
-  bool prepared = false;   // the check is built already
+  bool fenced = false;     // without network, and without other files than it needs, where the system allows it
+  std::filesystem::path check = {};  // a check to be linked instead of the lesson's own: an object file
 };
 
 // Builds the lesson's check, if that is needed. 0, or the exit code after a message on stderr.

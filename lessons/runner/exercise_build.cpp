@@ -110,6 +110,15 @@ std::string read_source(const fs::path& file, Lang lang, std::string& nothing) {
   return text;
 }
 
+std::string compile_check(const Course& course, const fs::path& source, const fs::path& object) {
+  const Tools tools = read_tools(course.build);
+  Job job;
+  job.words = joined({tools.compiler, tools.compile, {"-c", source.string(), "-o", object.string()}});
+  job.environment = {"CCACHE_DISABLE=1"};
+  const JobResult result = run_job(job);
+  return result.exit_code == 0 ? "" : result.output;
+}
+
 check::Failure make_failure(std::string code, Words why, std::string got) {
   check::Failure f;
   f.code = std::move(code);
@@ -118,7 +127,9 @@ check::Failure make_failure(std::string code, Words why, std::string got) {
   return f;
 }
 
-Scratch::Scratch(const fs::path& build) : directory_(build / "exercises" / std::to_string(::getpid())) {
+Scratch::Scratch(const fs::path& build) {
+  static int number = 0;
+  directory_ = build / "exercises" / fmt::format("{}.{}", ::getpid(), ++number);
   fs::create_directories(directory_);
   remove_old(directory_.parent_path());
 }

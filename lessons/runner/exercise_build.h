@@ -14,6 +14,10 @@ struct Tools {
   std::vector<std::string> compiler, compile, link;
 };
 
+// Compiles a check.cpp that is not part of the course. Returns what the compiler says when it fails.
+std::string compile_check(const Course& course, const std::filesystem::path& source,
+                          const std::filesystem::path& object);
+
 // The file's text; or why it cannot be checked, in `nothing`.
 std::string read_source(const std::filesystem::path& file, Lang lang, std::string& nothing);
 

@@ -123,6 +123,7 @@ Json report_json(const CourseLesson& lesson, const std::filesystem::path& file, 
     out.set("section", report.first->section);
   }
   if (!report.nothing.empty()) out.set("why", report.nothing);
+  if (!report.printed.empty()) out.set("printed", first_lines(report.printed, 10));
   out.set("seconds", report.compile_seconds + report.run_seconds);
   return out;
 }

@@ -15,7 +15,6 @@
 #include <cstring>
 
 #ifdef __linux__
-#include <sched.h>
 #include <sys/prctl.h>
 #endif
 
@@ -52,7 +51,6 @@ void limit(int what, std::int64_t soft, std::int64_t hard) {
   ::setpgid(0, 0);
 #ifdef __linux__
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (job.offline) (void)::unshare(CLONE_NEWUSER | CLONE_NEWNET);
 #endif
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGXFSZ, SIG_DFL);
@@ -68,6 +66,7 @@ void limit(int what, std::int64_t soft, std::int64_t hard) {
   if (job.memory_mb > 0) limit(RLIMIT_AS, job.memory_mb << 20, job.memory_mb << 20);
   if (job.file_mb > 0) limit(RLIMIT_FSIZE, job.file_mb << 20, job.file_mb << 20);
   for (const std::string& setting : job.environment) ::putenv(const_cast<char*>(setting.c_str()));
+  if (job.sandbox) enter(*job.sandbox);
   ::execvp(words[0], words);
   _exit(could_not_start);
 }
@@ -149,6 +148,8 @@ JobResult run_job(const Job& job) {
   }
   result.seconds = elapsed();
   result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  // A sandbox's first process hands on how the program ended.
+  if (job.sandbox && result.signal == 0 && WEXITSTATUS(status) > 128) result.signal = WEXITSTATUS(status) - 128;
   result.exit_code = result.signal != 0 ? 128 + result.signal : WEXITSTATUS(status);
   if (result.signal == SIGXCPU ||
       (job.cpu_seconds > 0 && result.signal == SIGKILL && !killed && elapsed() >= job.cpu_seconds))

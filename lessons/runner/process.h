@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "lessons/runner/sandbox.h"
 
 namespace gradus {
 
@@ -16,7 +19,7 @@ struct Job {
   std::int64_t file_mb = 0;                        // size of a file that is written
   std::size_t most_output = std::size_t{1} << 22;  // bytes kept; the rest is read and dropped
   bool records = false;                            // opens a private pipe; its number becomes the last argument
-  bool offline = false;                            // in a network namespace of its own, where the system allows it
+  std::optional<Sandbox> sandbox = {};             // what else it may not do
   std::vector<std::string> environment;            // "NAME=value", beside what is there
   std::function<void(const std::string& output_so_far)> watch = {};
 };

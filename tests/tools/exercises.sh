@@ -35,6 +35,19 @@ small() {  # FILE LESSON LANGUAGE [OPTION]: at most 30 lines of at most 80 colum
   [ "$3" != en ] || ! grep -qE '^.{81}' "$work/text" || { cat "$work/text"; return 1; }
 }
 
+exits() {
+  want=$1
+  shift
+  "$@" >"$work/out" 2>&1
+  [ $? = "$want" ] || { cat "$work/out"; return 1; }
+}
+says() {
+  text=$1
+  shift
+  "$@" >"$work/out" 2>&1
+  grep -qF -e "$text" "$work/out" || { cat "$work/out"; return 1; }
+}
+
 for directory in "$root"/lessons/[0-9]*; do
   lesson=$(basename "$directory")
   [ -f "$directory/check.cpp" ] || continue
@@ -102,6 +115,8 @@ for file in missing_brace endless_memory segmentation_fault; do
   done
 done
 
+check 'what is printed is shown' says 'H has rank 3' gradus check 09 --file "$root/tests/fixtures/exercises/prints.cpp"
+
 # What cannot be checked at all: exit code 2, and one line.
 nothing() {
   gradus check 09 --file "$1" >"$work/out" 2>"$work/err"
@@ -117,18 +132,6 @@ check 'a device' nothing /dev/zero 'is no ordinary file'
 
 # A learner's way through lesson 09, and nothing of it is lost.
 mine=$course/work/09_bahdanau/exercise.cpp
-exits() {
-  want=$1
-  shift
-  "$@" >"$work/out" 2>&1
-  [ $? = "$want" ] || { cat "$work/out"; return 1; }
-}
-says() {
-  text=$1
-  shift
-  "$@" >"$work/out" 2>&1
-  grep -qF -e "$text" "$work/out" || { cat "$work/out"; return 1; }
-}
 check 'check before start: exit code 2' exits 2 gradus check 09
 check 'run --mine before start: exit code 2' exits 2 gradus run 09 --mine
 check 'the solution is not shown before' exits 1 gradus solution 09
@@ -154,6 +157,33 @@ check 'the list says so' says 'passed' gradus list
 check 'reset' says 'exercise.backup1.cpp' gradus reset 09
 check 'reset keeps what was written' cmp "$root/lessons/09_bahdanau/solution.cpp" "$course/work/09_bahdanau/exercise.backup1.cpp"
 check 'reset begins afresh' cmp "$mine" "$root/lessons/09_bahdanau/exercise.cpp"
+
+# A teacher's folder: all found, each within its fence, and checks of the teacher's own.
+class=$work/class
+mkdir -p "$class/ann/09_bahdanau" "$class/bob" "$class/O'Hara, \"Jo\"/09_bahdanau" "$work/checks"
+cp "$root/lessons/09_bahdanau/solution.cpp" "$class/ann/09_bahdanau/exercise.cpp"
+cp "$root/lessons/09_bahdanau/mistakes/query_s_t.cpp" "$class/bob/09.cpp"
+cp "$root/tests/fixtures/exercises/segmentation_fault.cpp" "$class/O'Hara, \"Jo\"/09_bahdanau/exercise.cpp"
+: >"$work/neighbour.cpp"
+sed "s|PLACE|\"$work\"|" "$root/tests/fixtures/intruder.cpp" >"$class/zoe.cpp"
+sed 's/{0.300089, 0.437498}/{0.300089, 0.5}/' "$root/lessons/09_bahdanau/check.cpp" >"$work/checks/09.cpp"
+check 'grade' says 'grades.csv' gradus grade "$class" --lesson 09 --checks "$work/checks" --out "$work/grades"
+in_table() { grep -qF -e "$1" "$work/grades/grades.csv" || { cat "$work/grades/grades.csv"; return 1; }; }
+check 'grade: right work' in_table 'ann,09_bahdanau,course,PASSED,7,7,,'
+check 'grade: the checks of the teacher' in_table 'ann,09_bahdanau,hidden,WRONG_NUMBERS,'
+check 'grade: a mistake by its name' in_table 'bob,09_bahdanau,course,ATTN_QUERY_POST_STEP,'
+check 'grade: a crash, and a name with a comma' in_table '"O'"'"'Hara, ""Jo""",09_bahdanau,course,CRASH,'
+fence() {
+  grep -q LOOKED "$work/grades/grades.json" || { cat "$work/grades/grades.json"; return 1; }
+  ! grep -qE "READ|WROTE|CONNECTED" "$work/grades/grades.json" && [ ! -e "$work/mark" ] && ! pgrep -f 'sleep 31.4159' >/dev/null
+}
+if grep -q '"network": true' "$work/grades/grades.json" && grep -q '"files": true' "$work/grades/grades.json"; then
+  check 'grade: no network, no files, nothing left behind' fence
+else
+  skip 'grade: no network, no files, nothing left behind' 'this system has no namespaces or no Landlock'
+fi
+check 'grade: a directory without submissions' exits 2 gradus grade "$work/checks"
+check 'grade: no directory' exits 2 gradus grade "$work/none"
 
 # Two terminals at once, and a check that is killed.
 at_once() {

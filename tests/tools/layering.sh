@@ -42,7 +42,7 @@ forgotten() {
   (cd "$1" && for folder in tensor autograd nn lessons tests; do
     [ ! -d "$folder" ] || find "$folder" -name '*.cpp' | while read -r file; do
       case $file in
-        lessons/*/exercise.cpp | lessons/*/solution.cpp | lessons/*/check.cpp | lessons/*/mine_parts.cpp | lessons/*/mistakes/* | tests/fixtures/exercises/*)
+        lessons/*/exercise.cpp | lessons/*/solution.cpp | lessons/*/check.cpp | lessons/*/mine_parts.cpp | lessons/*/mistakes/* | tests/fixtures/exercises/* | tests/fixtures/intruder.cpp)
           continue ;;
       esac
       grep -qF "'${file#"$folder"/}'" "$folder/meson.build" 2>/dev/null ||
