@@ -44,7 +44,7 @@ std::string by_hand(const Show& show) {
   };
   constexpr double tiny = 1e-12;
   const double right = 1 / (x + tiny), left = 1 / (x - tiny);
-  return pad_right(show.say("f(x) = 1/x, x = 2, h = 0.1", "f(x) = 1/x,x = 2,h = 0.1"), 39) +
+  return pad_right(show.say("f(x) = 1/x, x = 2, h = 0.1", "f(x) = 1/x，x = 2，h = 0.1"), 39) +
          pad_left(show.say("slope", "斜率"), 10) + pad_left(show.say("error", "误差"), 11) + "\n" +
          fmt::format("  {}{:>10.6f}\n", pad_right("-1/x^2", 37), a) +
          line("(1/2.1 - 1/2) / 0.1", Quotient::one_sided, "  h / (2 x + h)") +
