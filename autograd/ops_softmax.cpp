@@ -3,6 +3,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/pointwise.h"
+#include "tensor/doctor/doctor.h"
 
 namespace gradus {
 namespace {
@@ -19,16 +20,14 @@ Var record_softmax(const Var& x, Axis axis, const Tensor& y) {
   });
 }
 
+constexpr Contract targets_alone("", "logits (B, vocab)  targets (B)  mask (B)");
+constexpr Contract sequence_targets("", "logits (B, T_dec, vocab)  targets (B, T_dec)  mask (B, T_dec)");
+
 std::int64_t count_targets(const Var& logits, const Ids& targets, const Mask* counts) {
   const Shape& shape = logits.shape();
-  const std::string sizes = "logits " + to_string(shape) + ", targets " + to_string(targets.shape());
-  if (shape.rank() < 2 || targets.shape() != shape.without(Axis{shape.rank() - 1})) {
-    throw ShapeError("cross_entropy: " + sizes + "; logits (N, vocab) want targets (N), and (B, T, vocab) want (B, T)");
-  }
-  if (counts && counts->shape() != targets.shape()) {
-    throw ShapeError("cross_entropy: " + sizes + ", mask " + to_string(counts->shape()) +
-                     "; the mask has one entry per target");
-  }
+  const Given given[] = {logits, targets, counts};
+  if (!(shape.rank() == 3 ? sequence_targets : targets_alone).fits(given, 3))
+    throw ShapeError(examine_nearest({&targets_alone, &sequence_targets}, "cross entropy", {given, given + 3}));
   const std::int64_t vocab = shape[shape.rank() - 1];
   std::int64_t counted = 0;
   for (std::int64_t i = 0; i < targets.size(); ++i) {
@@ -100,6 +99,8 @@ Var cross_entropy(const Var& logits, const Ids& targets, const Mask& counts) {
 }
 
 Var mse(const Var& prediction, const Var& target) {
+  if (prediction.shape() != target.shape() && prediction.rank() >= 1 && prediction.rank() <= 3)
+    throw ShapeError(examine_same("mean squared error", prediction.shape(), target.shape()));
   return mean(pointwise(
       "mse", [](auto p, auto t) { return (p - t) * (p - t); }, prediction, target));
 }

@@ -5,6 +5,7 @@
 
 #include "autograd/pointwise.h"
 #include "nn/layers.h"
+#include "tensor/doctor/doctor.h"
 
 namespace gradus {
 namespace {
@@ -29,19 +30,37 @@ Var unit(const Var& x) {
   return x / expand_new(sqrt(sum(square(x), last)), last, x.size(last));
 }
 
-void check_query(const Score& score, const Var& query, const Var& keys) {
-  const std::string shapes = std::string("score (") + to_string(score.kind) + "): query " + to_string(query.shape()) +
-                             ", keys " + to_string(keys.shape()) + ": ";
-  if (query.rank() != 2 || keys.rank() != 3 || query.shape()[0] != keys.shape()[0]) {
-    throw ShapeError(shapes + "they must be (B, d_s) and (B, T_enc, .) with the same B; keys come from score.keys(H)");
-  }
-  const bool plain =
-      score.kind == ScoreKind::dot || score.kind == ScoreKind::cosine || score.kind == ScoreKind::scaled_dot;
-  if (plain && query.shape()[1] != keys.shape()[2]) {
-    throw ShapeError(shapes + "a dot product needs d_s = d_h, found " + std::to_string(query.shape()[1]) + " and " +
-                     std::to_string(keys.shape()[2]) +
-                     "; use the general score (W_a maps between them) or equal sizes");
-  }
+bool plain(ScoreKind kind) {
+  return kind == ScoreKind::dot || kind == ScoreKind::cosine || kind == ScoreKind::scaled_dot;
+}
+
+// What fits together. d_s and d_h are the widths that the score was made for.
+constexpr Contract dot_shapes("score", "d_s d_h; query (B, d_h)  H (B, T_enc, d_h)  keys (B, T_enc, d_h)");
+constexpr Contract general_shapes("score",
+                                  "d_s d_h  W_a (d_s, d_h);"
+                                  "query (B, d_s)  H (B, T_enc, d_h)  keys (B, T_enc, d_h)");
+constexpr Contract additive_shapes("score",
+                                   "d_s d_h  W_a (d_attn, d_s)  U_a (d_attn, d_h)  v_a (d_attn);"
+                                   "s_prev (B, d_s)  H (B, T_enc, d_h)  keys (B, T_enc, d_attn)");
+constexpr Contract concat_shapes("score",
+                                 "d_s d_h  W_a (d_attn, d_s + d_h)  v_a (d_attn);"
+                                 "query (B, d_s)  H (B, T_enc, d_h)  keys (B, T_enc, d_attn)");
+constexpr Contract attend_shapes("", "scores (B, T_enc)  values (B, T_enc, d_h)  mask (B, T_enc)");
+
+const char* where(ScoreKind kind) {
+  constexpr const char* names[] = {"dot attention",    "general attention", "additive attention",
+                                   "concat attention", "cosine attention",  "scaled dot attention"};
+  return names[static_cast<int>(kind)];
+}
+
+// Any of query, H and keys may hold nothing.
+void check(const Score& score, const Var& query, const Var& H, const Var& keys) {
+  const char* name = where(score.kind);
+  const auto& [kind, d_s, d_h, W_a, U_a, v_a] = score;
+  if (kind == ScoreKind::additive) additive_shapes.check(name, {d_s, d_h, W_a, U_a, v_a, query, H, keys});
+  else if (kind == ScoreKind::concat) concat_shapes.check(name, {d_s, d_h, W_a, v_a, query, H, keys});
+  else if (kind == ScoreKind::general) general_shapes.check(name, {d_s, d_h, W_a, query, H, keys});
+  else dot_shapes.check_dot(name, {d_s, d_h, query, H, keys});
 }
 
 }  // namespace
@@ -64,15 +83,11 @@ const char* to_string(ScoreKind kind) {
   return "";
 }
 
-Score::Score(ScoreKind score_kind, std::int64_t query_size, std::int64_t d_h, std::int64_t d_attn, Generator& generator)
-    : kind(score_kind), d_s(query_size) {
-  const bool plain = kind == ScoreKind::dot || kind == ScoreKind::cosine || kind == ScoreKind::scaled_dot;
-  if (plain && d_s != d_h) {
-    throw ShapeError(std::string("score (") + to_string(kind) +
-                     "): needs d_s = d_h, found d_s = " + std::to_string(d_s) + " and d_h = " + std::to_string(d_h) +
-                     "; use the general score, or make them equal (a bidirectional encoder "
-                     "doubles d_h: d_s = 2 d_hidden)");
-  }
+Score::Score(ScoreKind score_kind, std::int64_t query_size, std::int64_t key_size, std::int64_t d_attn,
+             Generator& generator)
+    : kind(score_kind), d_s(query_size), d_h(key_size) {
+  if (plain(kind) && d_s != d_h)
+    throw ShapeError(examine_widths(where(kind), {"d_s", Shape{d_s}}, {"d_h", Shape{d_h}}));
   if (kind == ScoreKind::general) W_a = xavier(d_s, d_h, generator);
   if (kind == ScoreKind::additive) {
     W_a = xavier(d_attn, d_s, generator);
@@ -85,21 +100,22 @@ Score::Score(ScoreKind score_kind, std::int64_t query_size, std::int64_t d_h, st
 }
 
 Var Score::keys(const Var& H) const {
-  if (kind == ScoreKind::additive) return affine("score.keys (U_a h_i)", H, U_a, Var());
+  check(*this, Var(), H, Var());
+  if (kind == ScoreKind::additive) return affine(where(kind), H, U_a, Var());
   if (kind == ScoreKind::concat) {  // W_a [s; h] = W_a[:, :d_s] s + W_a[:, d_s:] h: the second half is the key
-    return affine("score.keys (W_a h_i)", H, narrow(W_a, Axis{1}, d_s, W_a.shape()[1] - d_s), Var());
+    return affine(where(kind), H, narrow(W_a, Axis{1}, d_s, W_a.shape()[1] - d_s), Var());
   }
   if (kind == ScoreKind::cosine) return unit(H);
   return H;
 }
 
 Var Score::operator()(const Var& query, const Var& keys) const {
-  check_query(*this, query, keys);
+  check(*this, query, Var(), keys);
   switch (kind) {
     case ScoreKind::additive:
-      return additive(affine("score (W_a s)", query, W_a, Var()), keys, v_a);
+      return additive(affine(where(kind), query, W_a, Var()), keys, v_a);
     case ScoreKind::concat:
-      return additive(affine("score (W_a s)", query, narrow(W_a, Axis{1}, 0, d_s), Var()), keys, v_a);
+      return additive(affine(where(kind), query, narrow(W_a, Axis{1}, 0, d_s), Var()), keys, v_a);
     case ScoreKind::general:
       return dot_all(matmul(query, W_a), keys);  // s . W_a h_i = (s W_a) . h_i
     case ScoreKind::cosine:
@@ -119,10 +135,7 @@ void Score::visit(Visitor& v) {
 }
 
 Attended attend(const Var& scores, const Var& values, const std::optional<Mask>& mask) {
-  if (scores.rank() != 2 || values.rank() != 3 || scores.shape() != values.shape().without(Axis{2})) {
-    throw ShapeError("attend: scores are " + to_string(scores.shape()) + " and values " + to_string(values.shape()) +
-                     "; they must be (B, T_enc) and (B, T_enc, d_h)");
-  }
+  attend_shapes.check("attend", {scores, values, mask});
   const Var weights = mask ? softmax(scores, Axis{1}, *mask) : softmax(scores, Axis{1});
   const Var context = pointwise_sum(
       "context", [](auto alpha, auto h) { return alpha * h; }, Axis{1}, expand_new(weights, Axis{2}, values.shape()[2]),

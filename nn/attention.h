@@ -22,6 +22,7 @@ const char* to_string(ScoreKind kind);
 struct Score {
   ScoreKind kind = ScoreKind::additive;
   std::int64_t d_s = 0;  // width of the query: where concat's W_a is split
+  std::int64_t d_h = 0;  // width of the encoder states
   Var W_a, U_a, v_a;     // those that the kind has
   Score() = default;
   // Throws ShapeError for a kind that needs d_s = d_h when they differ. d_attn is used by additive and concat only.

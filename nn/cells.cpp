@@ -3,6 +3,7 @@
 
 #include "autograd/pointwise.h"
 #include "nn/layers.h"
+#include "tensor/doctor/contract.h"
 
 namespace gradus {
 namespace {
@@ -15,27 +16,29 @@ Var rows(const Var& stacked, std::int64_t first, std::int64_t count, std::int64_
   return stacked.defined() ? narrow(stacked, Axis{0}, first * d_s, count * d_s) : Var();
 }
 
-void check_state(const char* cell, const Var& Wx, const Var& s_prev, std::int64_t gates, std::int64_t d_s) {
-  if (s_prev.rank() == 2 && Wx.rank() == 2 && s_prev.shape()[1] == d_s && Wx.shape()[1] == gates * d_s &&
-      Wx.shape()[0] == s_prev.shape()[0]) {
-    return;
-  }
-  throw ShapeError(std::string(cell) + ": the state before is " + to_string(s_prev.shape()) +
-                   " and the projected input " + to_string(Wx.shape()) + "; they must be (B, d_s) and (B, " +
-                   std::to_string(gates) + " d_s) with d_s = " + std::to_string(d_s));
-}
-
+// What fits together in any cell. G is the number of gates; Wx is what project() gave for x.
+constexpr Contract cell_shapes("cell",
+                               "G  W (G d_s, d_in)  U (G d_s, d_s)  b (G d_s)  b_u (G d_s);"
+                               "x (..., d_in)  x (B, d_in)  Wx (B, G d_s)  s_prev (B, d_s)  c_prev (B, d_s)");
 }  // namespace
 
 Elman::Elman(std::int64_t d_in, std::int64_t d_s, Generator& generator)
     : W(xavier(d_s, d_in, generator)), U(orthogonal(d_s, d_s, generator)), b(zero_parameter(Shape{d_s})) {}
 
-Var Elman::project(const Var& x) const { return affine("Elman", x, W, b); }
+Var Elman::project(const Var& x) const {
+  cell_shapes.check("Elman cell", {1, W, U, b, {}, x, {}, {}, {}, {}});
+  return affine("Elman cell", x, W, b);
+}
 
 Var Elman::step_projected(const Var& Wx, const Var& s_prev) const {
-  check_state("Elman", Wx, s_prev, 1, U.shape()[1]);
+  cell_shapes.check("Elman cell", {1, W, U, b, {}, {}, {}, Wx, s_prev, {}});
   return pointwise(
       "elman", [](auto wx, auto us) { return tanh(wx + us); }, Wx, matmul(s_prev, transpose(U)));
+}
+
+Var Elman::step(const Var& x, const Var& s_prev) const {
+  cell_shapes.check("Elman cell", {1, W, U, b, {}, {}, x, {}, s_prev, {}});
+  return step_projected(project(x), s_prev);
 }
 
 void Elman::visit(Visitor& v) {
@@ -59,11 +62,14 @@ Gru::Gru(std::int64_t d_in, std::int64_t d_s, GruOptions gru_options, Generator&
       b(options.bias == GruBias::none ? Var() : zero_parameter(Shape{3 * d_s})),
       b_u(options.bias == GruBias::two ? zero_parameter(Shape{3 * d_s}) : Var()) {}
 
-Var Gru::project(const Var& x) const { return affine("GRU", x, W, b); }
+Var Gru::project(const Var& x) const {
+  cell_shapes.check("GRU", {3, W, U, b, b_u, x, {}, {}, {}, {}});
+  return affine("GRU", x, W, b);
+}
 
 Var Gru::step_projected(const Var& Wx, const Var& s_prev) const {
+  cell_shapes.check("GRU", {3, W, U, b, b_u, {}, {}, Wx, s_prev, {}});
   const std::int64_t d_s = U.shape()[1];
-  check_state("GRU", Wx, s_prev, 3, d_s);
   const std::int64_t r = options.order == GruOrder::rzn ? 0 : 1, z = 1 - r, n = 2;
   Var Us_z, n_t;
   if (options.reset == GruReset::after) {
@@ -100,6 +106,11 @@ Var Gru::step_projected(const Var& Wx, const Var& s_prev) const {
       gate(Wx, z, d_s), Us_z, s_prev, n_t);
 }
 
+Var Gru::step(const Var& x, const Var& s_prev) const {
+  cell_shapes.check("GRU", {3, W, U, b, b_u, {}, x, {}, s_prev, {}});
+  return step_projected(project(x), s_prev);
+}
+
 void Gru::visit(Visitor& v) {
   v("W", W);
   v("U", U);
@@ -115,11 +126,14 @@ Lstm::Lstm(std::int64_t d_in, std::int64_t d_s, Generator& generator, double for
   fill_(forget, forget_bias);
 }
 
-Var Lstm::project(const Var& x) const { return affine("LSTM", x, W, b); }
+Var Lstm::project(const Var& x) const {
+  cell_shapes.check("LSTM", {4, W, U, b, b_u, x, {}, {}, {}, {}});
+  return affine("LSTM", x, W, b);
+}
 
 LstmState Lstm::step_projected(const Var& Wx, const LstmState& previous) const {
+  cell_shapes.check("LSTM", {4, W, U, b, b_u, {}, {}, Wx, previous.h, previous.c});
   const std::int64_t d_s = U.shape()[1];
-  check_state("LSTM", Wx, previous.h, 4, d_s);
   const Var Uh = affine("LSTM", previous.h, U, b_u);  // (B, 4 d_s)
   const Var c_t = pointwise(
       "memory",
@@ -132,6 +146,11 @@ LstmState Lstm::step_projected(const Var& Wx, const LstmState& previous) const {
       "output", [](auto wo, auto uo, auto c) { return sigmoid(wo + uo) * tanh(c); }, gate(Wx, 3, d_s), gate(Uh, 3, d_s),
       c_t);
   return {h_t, c_t};
+}
+
+LstmState Lstm::step(const Var& x, const LstmState& previous) const {
+  cell_shapes.check("LSTM", {4, W, U, b, b_u, {}, x, {}, previous.h, previous.c});
+  return step_projected(project(x), previous);
 }
 
 void Lstm::visit(Visitor& v) {

@@ -19,7 +19,7 @@ struct Elman {
   Elman(std::int64_t d_in, std::int64_t d_s, Generator& generator);
   Var project(const Var& x) const;                             // (..., d_in) -> (..., d_s)
   Var step_projected(const Var& Wx, const Var& s_prev) const;  // (B, d_s), (B, d_s) -> (B, d_s)
-  Var step(const Var& x, const Var& s_prev) const { return step_projected(project(x), s_prev); }
+  Var step(const Var& x, const Var& s_prev) const;             // (B, d_in), (B, d_s) -> (B, d_s)
   void visit(Visitor& v);
 };
 
@@ -59,7 +59,7 @@ struct Gru {
   Gru(std::int64_t d_in, std::int64_t d_s, GruOptions options, Generator& generator);
   Var project(const Var& x) const;                             // (..., d_in) -> (..., 3 d_s)
   Var step_projected(const Var& Wx, const Var& s_prev) const;  // (B, 3 d_s), (B, d_s) -> (B, d_s)
-  Var step(const Var& x, const Var& s_prev) const { return step_projected(project(x), s_prev); }
+  Var step(const Var& x, const Var& s_prev) const;             // (B, d_in), (B, d_s) -> (B, d_s)
   void visit(Visitor& v);
 };
 
@@ -79,7 +79,7 @@ struct Lstm {
   Lstm(std::int64_t d_in, std::int64_t d_s, Generator& generator, double forget_bias = 1);
   Var project(const Var& x) const;  // (..., d_in) -> (..., 4 d_s)
   LstmState step_projected(const Var& Wx, const LstmState& previous) const;
-  LstmState step(const Var& x, const LstmState& previous) const { return step_projected(project(x), previous); }
+  LstmState step(const Var& x, const LstmState& previous) const;
   void visit(Visitor& v);
 };
 

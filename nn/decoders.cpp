@@ -1,7 +1,45 @@
 // The three decoders.
 #include "nn/decoders.h"
 
+#include "tensor/doctor/contract.h"
+
 namespace gradus {
+namespace {
+
+// What fits together, in the letters of the papers. G is the number of gates of the cell.
+constexpr Contract bahdanau_shapes("decoder",
+                                   "G  d_s d_h  cell.W (G d_s, d_emb + d_h)  cell.U (G d_s, d_s)"
+                                   "maxout.W (2 l, d_s + d_emb + d_h)  readout.W (vocab, d_s + d_emb + d_h);"
+                                   "y_emb (B, d_emb)  s_prev (B, d_s)  H (B, T_enc, d_h)"
+                                   "keys (B, T_enc, d_k)  values (B, T_enc, d_h)  mask (B, T_enc)");
+constexpr Contract luong_shapes("decoder",
+                                "G  d_s d_h  cell.W (G d_s, d_emb)  cell.W (G d_s, d_emb + d_c)  cell.U (G d_s, d_s)"
+                                "W_c (d_c, d_h + d_s)  readout.W (vocab, d_c);"
+                                "y_emb (B, d_emb)  s_prev (B, d_s)  s~_prev (B, d_c)  H (B, T_enc, d_h)"
+                                "keys (B, T_enc, d_k)  values (B, T_enc, d_h)  mask (B, T_enc)");
+constexpr Contract plain_shapes("decoder",
+                                "G  cell.W (G d_s, d_emb)  cell.U (G d_s, d_s)  readout.W (vocab, d_s + d_emb);"
+                                "y_emb (B, d_emb)  s_prev (B, d_s)");
+// h_1 is the encoder's backward state at position 1; a decoder without attention starts from a summary.
+constexpr Contract start_shapes("decoder",
+                                "G  bridge.W (d_s, d_1)  cell.U (G d_s, d_s); h_1 (B, d_1)  summary (B, d_1)");
+
+// Either H, or what a step is made from.
+void check(const BahdanauDecoder& d, const Var& H, const Var& y_emb, const State& s_prev, const Memory& memory) {
+  const Var& readout = d.options.maxout ? Var() : d.readout.W;
+  bahdanau_shapes.check("Bahdanau decoder",
+                        {d.cell.gates(), d.score.d_s, d.score.d_h, d.cell.W(), d.cell.U(), d.maxout.W, readout, y_emb,
+                         s_prev, H, memory.keys, memory.values, memory.mask});
+}
+
+void check(const LuongDecoder& d, const Var& H, const Var& y_emb, const State& s_prev, const Memory& memory) {
+  const bool feeds = d.options.input_feeding;
+  luong_shapes.check("Luong decoder", {d.cell.gates(), d.score.d_s, d.score.d_h, feeds ? Var() : d.cell.W(),
+                                       feeds ? d.cell.W() : Var(), d.cell.U(), d.W_c, d.readout.W, y_emb, s_prev,
+                                       s_prev.attentional, H, memory.keys, memory.values, memory.mask});
+}
+
+}  // namespace
 
 // ---- Bahdanau et al. 2014
 
@@ -14,14 +52,19 @@ BahdanauDecoder::BahdanauDecoder(const DecoderSizes& n, const DecoderOptions& de
       maxout(options.maxout ? Linear(n.d_s + n.d_emb + n.d_h, 2 * n.d_s, generator, false) : Linear()) {}
 
 Memory BahdanauDecoder::remember(const Var& H, const std::optional<Mask>& mask) const {
+  check(*this, H, Var(), State(), {Var(), Var(), mask});
   return {score.keys(H), H, mask};
 }
 
 // Appendix A.2.2: s_0 = tanh(W_s h_1(backward)).
-State BahdanauDecoder::start(const Var& h_first) const { return cell.initial(tanh(bridge(h_first))); }
+State BahdanauDecoder::start(const Var& h_first) const {
+  start_shapes.check("Bahdanau decoder", {cell.gates(), bridge.W, cell.U(), h_first, {}});
+  return cell.initial(tanh(bridge(h_first)));
+}
 
 // Section 3.1: the query is the state BEFORE the step.
 Step BahdanauDecoder::step(const Var& y_emb, const State& s_prev, const Memory& memory) const {
+  check(*this, Var(), y_emb, s_prev, memory);
   auto [context, weights] = attend(score(s_prev, memory.keys), memory.values, memory.mask);  // (B, d_h), (B, T_enc)
   State s_t = cell.step(concat({y_emb, context}, Axis{1}), s_prev);                          // (B, d_s)
   return {s_t, context, weights};
@@ -56,9 +99,13 @@ LuongDecoder::LuongDecoder(const DecoderSizes& n, const DecoderOptions& decoder_
       W_c(xavier(n.d_s, n.d_h + n.d_s, generator)),
       readout(n.d_s, n.vocab, generator) {}
 
-Memory LuongDecoder::remember(const Var& H, const std::optional<Mask>& mask) const { return {score.keys(H), H, mask}; }
+Memory LuongDecoder::remember(const Var& H, const std::optional<Mask>& mask) const {
+  check(*this, H, Var(), State(), {Var(), Var(), mask});
+  return {score.keys(H), H, mask};
+}
 
 State LuongDecoder::start(const Var& h_first) const {
+  start_shapes.check("Luong decoder", {cell.gates(), bridge.W, cell.U(), h_first, {}});
   State s_0 = cell.initial(tanh(bridge(h_first)));
   s_0.attentional = zeros(s_0.shape(), s_0.dtype());
   return s_0;
@@ -66,6 +113,7 @@ State LuongDecoder::start(const Var& h_first) const {
 
 // Section 3: the query is the state AFTER the step. Section 3.3: s~_{t-1} is fed to the step with its input.
 Step LuongDecoder::step(const Var& y_emb, const State& s_prev, const Memory& memory) const {
+  check(*this, Var(), y_emb, s_prev, memory);
   const Var input = options.input_feeding ? concat({y_emb, s_prev.attentional}, Axis{1}) : y_emb;
   State s_t = cell.step(input, s_prev);                                                       // (B, d_s)
   auto [context, weights] = attend(score(s_t, memory.keys), memory.values, memory.mask);      // (B, d_h), (B, T_enc)
@@ -96,9 +144,13 @@ PlainDecoder::PlainDecoder(const DecoderSizes& n, const DecoderOptions& decoder_
 
 Memory PlainDecoder::remember(const Var&, const std::optional<Mask>&) const { return {}; }
 
-State PlainDecoder::start(const Var& summary) const { return cell.initial(tanh(bridge(summary))); }
+State PlainDecoder::start(const Var& summary) const {
+  start_shapes.check("plain decoder", {cell.gates(), bridge.W, cell.U(), {}, summary});
+  return cell.initial(tanh(bridge(summary)));
+}
 
 Step PlainDecoder::step(const Var& y_emb, const State& s_prev, const Memory&) const {
+  plain_shapes.check("plain decoder", {cell.gates(), cell.W(), cell.U(), readout.W, y_emb, s_prev});
   return {cell.step(y_emb, s_prev), Var(), Var()};
 }
 

@@ -3,20 +3,25 @@
 
 #include <algorithm>
 
+#include "tensor/doctor/contract.h"
+
 namespace gradus {
+namespace {
+
+constexpr Contract linear_shapes("layer", "W (d_out, d_in)  b (d_out); x (..., d_in)");
+constexpr Contract embedding_shapes("embedding", "E (vocab, d_emb);");
+
+}  // namespace
 
 Linear::Linear(std::int64_t d_in, std::int64_t d_out, Generator& generator, bool with_bias)
     : W(xavier(d_out, d_in, generator)), b(with_bias ? zero_parameter(Shape{d_out}) : Var()) {}
 
 Var Linear::operator()(const Var& x) const { return affine("Linear", x, W, b); }
 
-Var affine(const char* op, const Var& x, const Var& W, const Var& b) {
+Var affine(const char* where, const Var& x, const Var& W, const Var& b) {
+  linear_shapes.check(where, {W, b, x});
   const Shape& shape = x.shape();
   const int last = shape.rank() - 1;
-  if (last < 1 || shape[last] != W.shape()[1]) {
-    throw ShapeError(std::string(op) + ": x is " + to_string(shape) + " and W is " + to_string(W.shape()) +
-                     " (d_out, d_in); the last axis of x must be d_in = " + std::to_string(W.shape()[1]));
-  }
   const std::int64_t rows = x.value().size() / std::max<std::int64_t>(shape[last], 1);
   Var y = matmul(shape.rank() == 2 ? x : reshape(x, Shape{rows, shape[last]}), transpose(W));  // (rows, d_out)
   if (b.defined()) y = y + expand_new(b, Axis{0}, rows);
@@ -25,5 +30,10 @@ Var affine(const char* op, const Var& x, const Var& W, const Var& b) {
 
 Embedding::Embedding(std::int64_t vocab, std::int64_t d, Generator& generator)
     : E(parameter(random_normal(Shape{vocab, d}, 0, 1, generator))) {}
+
+Var Embedding::operator()(const Ids& ids) const {
+  embedding_shapes.check("Embedding", {E});
+  return gather(E, ids);
+}
 
 }  // namespace gradus

@@ -21,14 +21,15 @@ struct Linear {
 };
 
 // x W' + b with the weights given: what Linear and the cells are made of. `b` may hold nothing.
-Var affine(const char* op, const Var& x, const Var& W, const Var& b);
+// `where` opens an error: the layer's name.
+Var affine(const char* where, const Var& x, const Var& W, const Var& b);
 
 // Rows of a table: ids (...) -> (..., d).
 struct Embedding {
   Var E;  // (vocab, d)
   Embedding() = default;
   Embedding(std::int64_t vocab, std::int64_t d, Generator& generator);
-  Var operator()(const Ids& ids) const { return gather(E, ids); }
+  Var operator()(const Ids& ids) const;  // throws IndexError for an id outside the table
   void visit(Visitor& v) { v("E", E); }
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "autograd/pointwise.h"
+#include "tensor/doctor/contract.h"
 
 namespace gradus {
 namespace {
@@ -23,6 +24,10 @@ State advance(const Tensor& real, const State& fresh, const State& before) {
     result.memory.push_back(advance(real, fresh.memory[k], before.memory[k]));
   return result;
 }
+
+constexpr Contract run_shapes("cell",
+                              "G  W (G d_s, d_in)  U (G d_s, d_s);"
+                              "x (B, T, d_in)  mask (B, T)  s_0 (B, d_s)");
 
 Tensor real_rows(const Mask& mask, std::int64_t t, DType dtype) {
   const Mask real = column(mask, t);
@@ -48,10 +53,14 @@ std::int64_t Recurrent::layers() const {
   return static_cast<std::int64_t>(std::max({elman.size(), gru.size(), lstm.size()}));
 }
 
-std::int64_t Recurrent::d_s() const {
-  if (kind == CellKind::elman) return elman.at(0).U.shape()[1];
-  if (kind == CellKind::gru) return gru.at(0).U.shape()[1];
-  return lstm.at(0).U.shape()[1];
+std::int64_t Recurrent::d_s() const { return U().shape()[1]; }
+
+const Var& Recurrent::W() const {
+  return kind == CellKind::elman ? elman.at(0).W : kind == CellKind::gru ? gru.at(0).W : lstm.at(0).W;
+}
+
+const Var& Recurrent::U() const {
+  return kind == CellKind::elman ? elman.at(0).U : kind == CellKind::gru ? gru.at(0).U : lstm.at(0).U;
 }
 
 Var Recurrent::project(const Var& x) const {
@@ -105,12 +114,8 @@ void Recurrent::visit(Visitor& v) {
 
 Run run(const Recurrent& cell, const Var& x, const State& initial, const std::optional<Mask>& mask,
         Direction direction) {
-  if (x.rank() != 3) throw ShapeError("run: x is " + to_string(x.shape()) + " and must be (B, T, d_in), batch first");
+  run_shapes.check("run over a sequence", {cell.gates(), cell.W(), cell.U(), x, mask, initial});
   const std::int64_t length = x.shape()[1];
-  if (mask && mask->shape() != Shape{x.shape()[0], length}) {
-    throw ShapeError("run: x is " + to_string(x.shape()) + " and the mask " + to_string(mask->shape()) +
-                     "; it must be (B, T) = " + to_string(Shape{x.shape()[0], length}));
-  }
   if (length == 0) throw ShapeError("run: the sequence is empty; leave empty sequences out of the batch");
   const Var projected = cell.project(x);  // (B, T, gates * d_s): one product for the whole sequence
   std::vector<Var> states(static_cast<std::size_t>(length));

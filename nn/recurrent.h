@@ -32,6 +32,9 @@ struct Recurrent {
             Generator& generator);
   std::int64_t layers() const;
   std::int64_t d_s() const;
+  std::int64_t gates() const { return kind == CellKind::elman ? 1 : kind == CellKind::gru ? 3 : 4; }
+  const Var& W() const;             // of the bottom layer: (gates * d_s, d_in)
+  const Var& U() const;             // (gates * d_s, d_s)
   Var project(const Var& x) const;  // bottom layer: (..., d_in) -> (..., gates * d_s)
   State step_projected(const Var& Wx, const State& s_prev) const;
   State step(const Var& x, const State& s_prev) const { return step_projected(project(x), s_prev); }

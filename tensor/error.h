@@ -1,17 +1,24 @@
 // The errors that a user of Gradus can meet. Each text says what was tried, what was found and what to do.
 #pragma once
 
+#include <array>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
 namespace gradus {
 
-// Base of all of them: catch this one to show `what()` to a learner.
+// Base of all of them: catch this one to show `what()` to a learner, or explain(error, lang) of tensor/doctor/report.h,
+// which adds the line of the learner's code.
 struct Error : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
+  explicit Error(const std::string& text);
+  std::array<void*, 32> calls{};  // return addresses from where it was made outwards; null where there are no more
 };
+struct ShapeReport;
 struct ShapeError : Error {  // shapes, ranks or axes that do not fit
   using Error::Error;
+  explicit ShapeError(const ShapeReport& found);  // what() is the report in English
+  std::shared_ptr<const ShapeReport> report;      // where the shape doctor was asked: tensor/doctor/doctor.h
 };
 struct DTypeError : Error {  // f32 met f64: nothing is promoted silently
   using Error::Error;

@@ -7,25 +7,26 @@ namespace gradus {
 namespace {
 
 void check(const Tensor& a, const Tensor& b) {
-  const std::string shapes = "matmul: " + to_string(a.shape()) + " x " + to_string(b.shape()) + ": ";
   check_same_dtype("matmul", a, b);
+  const auto shapes = [&] { return "matmul: " + to_string(a.shape()) + " x " + to_string(b.shape()) + ": "; };
   if (a.rank() < 2 || b.rank() < 2) {
-    throw ShapeError(shapes + "both must have at least two axes; for a product with a vector use dot(x, v, Axis{...})");
+    throw ShapeError(shapes() +
+                     "both must have at least two axes; for a product with a vector use dot(x, v, Axis{...})");
   }
   if (a.rank() != b.rank()) {
-    throw ShapeError(shapes +
+    throw ShapeError(shapes() +
                      "ranks differ; reshape (B, T, d) to (B * T, d) for a product with a matrix, or repeat the "
                      "matrix over the batch with expand_new");
   }
   const int rank = a.rank();
   if (a.shape()[rank - 1] != b.shape()[rank - 2]) {
-    throw ShapeError(shapes + "inner sizes " + std::to_string(a.shape()[rank - 1]) + " and " +
+    throw ShapeError(shapes() + "inner sizes " + std::to_string(a.shape()[rank - 1]) + " and " +
                      std::to_string(b.shape()[rank - 2]) + " differ" +
                      (a.shape()[rank - 1] == b.shape()[rank - 1] ? "; the second operand looks transposed" : ""));
   }
   for (int axis = 0; axis + 2 < rank; ++axis) {
     if (a.shape()[axis] != b.shape()[axis]) {
-      throw ShapeError(shapes + "batch axis " + std::to_string(axis) + " has " + std::to_string(a.shape()[axis]) +
+      throw ShapeError(shapes() + "batch axis " + std::to_string(axis) + " has " + std::to_string(a.shape()[axis]) +
                        " and " + std::to_string(b.shape()[axis]) + " entries; they must be equal");
     }
   }

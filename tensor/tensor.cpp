@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "tensor/doctor/doctor.h"
 #include "tensor/pointwise.h"
 
 namespace gradus {
@@ -285,6 +286,7 @@ void add_(Tensor& target, const Tensor& source) {
 
 void check_same_shape(const char* op, const Shape& a, const Shape& b) {
   if (a == b) return;
+  if (std::string_view(op) == "*") throw ShapeError(examine_product(a, b));
   throw ShapeError(std::string(op) + ": shapes " + to_string(a) + " and " + to_string(b) +
                    " differ. Nothing is stretched silently: use expand or expand_new where an axis is meant to repeat");
 }

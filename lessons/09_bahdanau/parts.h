@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "lessons/09_bahdanau/exercise.h"
-#include "nn/conventions/said.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus::lesson09 {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "nn/conventions/said.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus {
 

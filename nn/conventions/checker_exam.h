@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/conventions/said.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus::checker_exam {
 

@@ -13,7 +13,7 @@
 #include "nn/conventions/reference/bidirectional.h"
 #include "nn/conventions/reference/decoder.h"
 #include "nn/conventions/reference/multi_head.h"
-#include "nn/conventions/said.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus::diagnosis {
 

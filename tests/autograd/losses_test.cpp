@@ -201,12 +201,17 @@ TEST_CASE("cross_entropy passes the scale of dy on") {
 }
 TEST_CASE("refusals of cross_entropy name shapes, token and remedy") {
   const Var logits = parameter(zeros(Shape{2, 3}, f64));
-  CHECK(message_of<ShapeError>([&] { cross_entropy(logits, Ids(Shape{3})); }) ==
-        "cross_entropy: logits (2, 3), targets (3); logits (N, vocab) want targets (N), and (B, T, vocab) want (B, T)");
+  CHECK(message_of<ShapeError>([&] { cross_entropy(logits, Ids(Shape{4})); }) ==
+        "shape error in cross entropy: targets\n"
+        "  has      (4)\n"
+        "  needs    (B) = (2)\n"
+        "  from     logits (B, vocab) = (2, 3)\n"
+        "  fix      pass targets with B = 2; or change logits\n"
+        "  test     CHECK(targets.shape() == Shape{B});");
   CHECK_THROWS_AS(cross_entropy(logits, Ids(Shape{2, 1})), ShapeError);
   CHECK_THROWS_AS(cross_entropy(parameter(zeros(Shape{3}, f64)), Ids(Shape{})), ShapeError);
   CHECK(contains(message_of<ShapeError>([&] { cross_entropy(logits, Ids(Shape{2}), Mask(Shape{3})); }),
-                 "mask (3); the mask has one entry per target"));
+                 ": mask\n  has      (3)\n  needs    (B) = (2)\n"));
   CHECK(message_of<IndexError>([&] {
           cross_entropy(logits, Ids(Shape{2}, std::vector<std::int32_t>{0, 3}));
         }) == "cross_entropy: target 3 at place 1 is outside the vocabulary of 3");
@@ -230,7 +235,7 @@ TEST_CASE("mse refuses (N, 1) against (N) instead of making a table") {
   CHECK(opens_with(message_of<ShapeError>([] {
                      mse(Var(zeros(Shape{3, 1})), Var(zeros(Shape{3})));
                    }),
-                   "mse: shapes (3, 1) and (3) differ"));
+                   "shape error in mean squared error: target\n  has      (3)\n  needs    (B, d_out) = (3, 1)\n"));
 }
 TEST_CASE("every PyTorch case of cross-entropy: value and gradient") {
   int cases = 0;
@@ -271,12 +276,13 @@ TEST_CASE("refusals open with the op, name both shapes and say what to do") {
   for (const Row& row :
        {Row{"+: shapes (2, 3) and (3, 2) differ", [&] { a + b; }},
         Row{"-: shapes (2, 3) and (3, 2) differ", [&] { a - b; }},
-        Row{"*: shapes (2, 3) and (3, 2) differ", [&] { a* b; }},
+        Row{"shape error in left * right: right\n  has      (3, 2)\n  needs    as left = (2, 3)\n", [&] { a* b; }},
         Row{"/: shapes (2, 3) and (3, 2) differ", [&] { a / b; }},
         Row{"max: shapes (2, 3) and (2) differ", [&] { max(a, v); }},
         Row{"where: shapes (3) and (2, 3) differ", [&] { where(mask, a, a); }},
         Row{"where: shapes (3) and (2) differ", [&] { where(mask, v, v); }},
-        Row{"mse: shapes (2, 3) and (2) differ", [&] { mse(a, v); }},
+        Row{"shape error in mean squared error: target\n  has      (2)\n  needs    (B, d_out) = (2, 3)\n",
+            [&] { mse(a, v); }},
         Row{"matmul: (2, 3) x (2, 3): inner sizes 3 and 2 differ", [&] { matmul(a, a); }},
         Row{"matmul: (2, 3) x (2): both must have at least two axes", [&] { matmul(a, v); }},
         Row{"dot: axis 1 of (2, 3) and a vector of shape (2) do not fit; the vector must be (3)",

@@ -325,14 +325,19 @@ TEST_SUITE("nn attention") {
     }
   }
 
-  // ---- what scores refuse
+  // ---- what scores refuse: the shape doctor's own tests are in shape_doctor_test.cpp
+
+  std::string doctor_on(ScoreKind kind) {
+    const std::string name = kind == ScoreKind::scaled_dot ? "scaled dot" : to_string(kind);
+    return "shape error in " + name + " attention: ";
+  }
 
   TEST_CASE("dot, cosine and scaled dot refuse d_s that is not d_h when they are made, and say the way out") {
     for (ScoreKind kind : {ScoreKind::dot, ScoreKind::cosine, ScoreKind::scaled_dot}) {
       Generator g(1);
       const std::string text = message_of<ShapeError>([&] { Score(kind, 3, 4, 5, g); });
-      CHECK(opens_with(text, std::string("score (") + to_string(kind) + ")"));
-      CHECK(contains(text, "d_s = 3"));
+      CHECK(opens_with(text, doctor_on(kind)));
+      CHECK(contains(text, "d_s\n  has      3\n"));
       CHECK(contains(text, "d_h = 4"));
       CHECK(contains(text, "general score"));
       CHECK(contains(text, "2 d_hidden"));
@@ -346,7 +351,7 @@ TEST_SUITE("nn attention") {
       const std::string text = message_of<ShapeError>([&] {
         score(zeros(Shape{2, 3}, f64), score.keys(full(Shape{2, 5, 4}, 1, f64)));
       });
-      CHECK(opens_with(text, std::string("score (") + to_string(kind) + ")"));
+      CHECK(opens_with(text, doctor_on(kind)));
       CHECK(contains(text, "(2, 3)"));
       CHECK(contains(text, "(2, 5, 4)"));
       CHECK(contains(text, "d_s = d_h"));
@@ -369,10 +374,13 @@ TEST_SUITE("nn attention") {
       for (const Shape& shape : {Shape{3, 4}, Shape{4}, Shape{2, 1, 4}}) {
         CAPTURE(to_string(shape));
         const std::string text = message_of<ShapeError>([&] { score(zeros(shape, f64), keys); });
-        CHECK(opens_with(text, std::string("score (") + to_string(kind) + ")"));
-        CHECK(contains(text, "(B, d_s)"));
+        CHECK(opens_with(text, doctor_on(kind)));
+        CHECK(contains(text, kind == ScoreKind::additive ? ": s_prev\n" : ": query\n"));
+        CHECK(contains(text, to_string(shape) + "\n  needs    (B, d_"));
       }
-      CHECK(contains(message_of<ShapeError>([&] { score(query, zeros(Shape{2, 4}, f64)); }), "(B, T_enc, .)"));
+      const std::string text = message_of<ShapeError>([&] { score(query, zeros(Shape{2, 4}, f64)); });
+      CHECK(contains(text, ": keys\n"));
+      CHECK(contains(text, "(B, T_enc, d_"));
     }
   }
 
@@ -413,7 +421,7 @@ TEST_SUITE("nn attention") {
     CHECK(contains(message_of<ShapeError>([] {
                      score_of(ScoreKind::additive, {2, 5, 3, 4, 6}).keys(zeros(Shape{2, 5, 3}, f64));
                    }),
-                   "U_a"));
+                   "shape error in additive attention: H\n"));
     CHECK(contains(message_of<ShapeError>([] {
                      const Score score = score_of(ScoreKind::general, {2, 5, 3, 4, 6});
                      score(zeros(Shape{2, 3}, f64), score.keys(zeros(Shape{2, 5, 3}, f64)));
@@ -603,15 +611,15 @@ TEST_SUITE("nn attention") {
   TEST_CASE("attend refuses shapes that do not belong together and says what they must be") {
     struct Row {
       Shape scores, values;
+      const char* named;
     };
-    for (const Row& row : {Row{{2, 5}, {2, 4, 3}}, Row{{3, 5}, {2, 5, 3}}, Row{{5, 2}, {2, 5, 3}},
-                           Row{{2, 5, 1}, {2, 5, 3}}, Row{{2, 5}, {2, 5}}, Row{{5}, {5, 3}}}) {
+    for (const Row& row : {Row{{2, 5}, {2, 4, 3}, "values\n"}, Row{{3, 5}, {2, 5, 3}, "values\n"},
+                           Row{{5, 2}, {2, 5, 3}, "scores\n"}, Row{{2, 5, 1}, {2, 5, 3}, "scores\n"},
+                           Row{{2, 5}, {2, 5}, "values\n"}, Row{{5}, {5, 3}, "scores, values\n"}}) {
       CAPTURE(to_string(row.scores));
       const std::string text = message_of<ShapeError>([&] { attend(zeros(row.scores, f64), zeros(row.values, f64)); });
-      CHECK(opens_with(text, "attend: "));
-      CHECK(contains(text, to_string(row.scores)));
-      CHECK(contains(text, to_string(row.values)));
-      CHECK(contains(text, "(B, T_enc, d_h)"));
+      CHECK(opens_with(text, std::string("shape error in attend: ") + row.named));
+      CHECK(contains(text, "has      " + to_string(*row.named == 's' ? row.scores : row.values)));
     }
   }
 

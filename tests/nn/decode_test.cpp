@@ -309,7 +309,7 @@ TEST_SUITE("nn decode") {
       CAPTURE(to_string(shape));
       const std::string text = message_of<ShapeError>(
           [&] { decode_teacher(model, zeros(shape, f64), model.start(s.h_first), model.remember(s.H, s.mask)); });
-      CHECK(opens_with(text, "decode_teacher: "));
+      CHECK(opens_with(text, "shape error in teacher forcing: y_emb\n"));
       CHECK(contains(text, to_string(shape)));
       CHECK(contains(text, "(B, T_dec, d_emb)"));
     }

@@ -132,16 +132,16 @@ TEST_SUITE("nn layers") {
     for (const Shape& shape : {Shape{2, 5}, Shape{3, 2}, Shape{2, 3, 4}}) {
       CAPTURE(to_string(shape));
       const std::string text = message_of<ShapeError>([&] { layer(zeros(shape, f64)); });
-      CHECK(opens_with(text, "Linear: "));
+      CHECK(opens_with(text, "shape error in Linear: x\n"));
       CHECK(contains(text, to_string(shape)));
-      CHECK(contains(text, "(5, 3) (d_out, d_in)"));
-      CHECK(contains(text, "d_in = 3"));
+      CHECK(contains(text, "W (d_out, d_in) = (5, 3)"));
+      CHECK(contains(text, "(..., d_in) = (..., 3)"));
     }
   }
 
   TEST_CASE("Linear refuses a vector: no axis is invented") {
-    CHECK(opens_with(message_of<ShapeError>([] { linear(3, 5)(zeros(Shape{3}, f64)); }), "Linear: "));
-    CHECK(opens_with(message_of<ShapeError>([] { linear(3, 5)(zeros(Shape{}, f64)); }), "Linear: "));
+    CHECK(opens_with(message_of<ShapeError>([] { linear(3, 5)(zeros(Shape{3}, f64)); }), "shape error in Linear: x\n"));
+    CHECK(opens_with(message_of<ShapeError>([] { linear(3, 5)(zeros(Shape{}, f64)); }), "shape error in Linear: x\n"));
   }
 
   TEST_CASE("Linear in f64 refuses an input in f32") {
@@ -153,7 +153,7 @@ TEST_SUITE("nn layers") {
     CHECK(opens_with(message_of<ShapeError>([&] {
                        affine("my layer", zeros(Shape{2, 4}, f64), layer.W, layer.b);
                      }),
-                     "my layer: "));
+                     "shape error in my layer: x\n"));
   }
 
   // ---- Embedding

@@ -678,14 +678,14 @@ TEST_SUITE("nn recurrent") {
     for (const Shape& shape : {Shape{4, 2}, Shape{2}, Shape{1, 2, 3, 2}}) {
       CAPTURE(to_string(shape));
       const std::string text = message_of<ShapeError>([&] { run(cell, zeros(shape, f64), cell.initial(4, f64)); });
-      CHECK(opens_with(text, "run: "));
+      CHECK(opens_with(text, "shape error in run over a sequence: "));
       CHECK(contains(text, to_string(shape)));
       CHECK(contains(text, "(B, T, d_in)"));
     }
     CHECK(contains(message_of<ShapeError>([&] {
                      run(cell, zeros(Shape{2, 4, 5}, f64), cell.initial(2, f64));
                    }),
-                   "d_in = 2"));
+                   "(B, T, d_in) = (2, 4, 2)"));
   }
 
   TEST_CASE("run refuses a mask that is not (B, T), for example the transposed one") {
@@ -695,7 +695,7 @@ TEST_SUITE("nn recurrent") {
       const std::string text = message_of<ShapeError>([&] {
         run(cell, zeros(Shape{4, 5, 2}, f64), cell.initial(4, f64), Mask(shape, 1));
       });
-      CHECK(opens_with(text, "run: "));
+      CHECK(opens_with(text, "shape error in run over a sequence: "));
       CHECK(contains(text, to_string(shape)));
       CHECK(contains(text, "(B, T) = (4, 5)"));
     }
