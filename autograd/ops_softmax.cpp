@@ -27,7 +27,7 @@ std::int64_t count_targets(const Var& logits, const Ids& targets, const Mask* co
   const Shape& shape = logits.shape();
   const Given given[] = {logits, targets, counts};
   if (!(shape.rank() == 3 ? sequence_targets : targets_alone).fits(given, 3))
-    throw ShapeError(examine_nearest({&targets_alone, &sequence_targets}, "cross entropy", {given, given + 3}));
+    throw ShapeError(examine_nearest({&targets_alone, &sequence_targets}, "cross_entropy", {given, given + 3}));
   const std::int64_t vocab = shape[shape.rank() - 1];
   std::int64_t counted = 0;
   for (std::int64_t i = 0; i < targets.size(); ++i) {
@@ -100,7 +100,7 @@ Var cross_entropy(const Var& logits, const Ids& targets, const Mask& counts) {
 
 Var mse(const Var& prediction, const Var& target) {
   if (prediction.shape() != target.shape() && prediction.rank() >= 1 && prediction.rank() <= 3)
-    throw ShapeError(examine_same("mean squared error", prediction.shape(), target.shape()));
+    throw ShapeError(examine_same("mse", prediction.shape(), target.shape()));
   return mean(pointwise(
       "mse", [](auto p, auto t) { return (p - t) * (p - t); }, prediction, target));
 }

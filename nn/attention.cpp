@@ -47,16 +47,10 @@ constexpr Contract concat_shapes("score",
                                  "query (B, d_s)  H (B, T_enc, d_h)  keys (B, T_enc, d_attn)");
 constexpr Contract attend_shapes("", "scores (B, T_enc)  values (B, T_enc, d_h)  mask (B, T_enc)");
 
-const char* where(ScoreKind kind) {
-  constexpr const char* names[] = {"dot attention",    "general attention", "additive attention",
-                                   "concat attention", "cosine attention",  "scaled dot attention"};
-  return names[static_cast<int>(kind)];
-}
-
 // Any of query, H and keys may hold nothing.
 void check(const Score& score, const Var& query, const Var& H, const Var& keys) {
-  const char* name = where(score.kind);
   const auto& [kind, d_s, d_h, W_a, U_a, v_a] = score;
+  const char* name = to_string(kind);
   if (kind == ScoreKind::additive) additive_shapes.check(name, {d_s, d_h, W_a, U_a, v_a, query, H, keys});
   else if (kind == ScoreKind::concat) concat_shapes.check(name, {d_s, d_h, W_a, v_a, query, H, keys});
   else if (kind == ScoreKind::general) general_shapes.check(name, {d_s, d_h, W_a, query, H, keys});
@@ -87,7 +81,7 @@ Score::Score(ScoreKind score_kind, std::int64_t query_size, std::int64_t key_siz
              Generator& generator)
     : kind(score_kind), d_s(query_size), d_h(key_size) {
   if (plain(kind) && d_s != d_h)
-    throw ShapeError(examine_widths(where(kind), {"d_s", Shape{d_s}}, {"d_h", Shape{d_h}}));
+    throw ShapeError(examine_widths(to_string(kind), {"d_s", Shape{d_s}}, {"d_h", Shape{d_h}}));
   if (kind == ScoreKind::general) W_a = xavier(d_s, d_h, generator);
   if (kind == ScoreKind::additive) {
     W_a = xavier(d_attn, d_s, generator);
@@ -101,9 +95,9 @@ Score::Score(ScoreKind score_kind, std::int64_t query_size, std::int64_t key_siz
 
 Var Score::keys(const Var& H) const {
   check(*this, Var(), H, Var());
-  if (kind == ScoreKind::additive) return affine(where(kind), H, U_a, Var());
+  if (kind == ScoreKind::additive) return affine(to_string(kind), H, U_a, Var());
   if (kind == ScoreKind::concat) {  // W_a [s; h] = W_a[:, :d_s] s + W_a[:, d_s:] h: the second half is the key
-    return affine(where(kind), H, narrow(W_a, Axis{1}, d_s, W_a.shape()[1] - d_s), Var());
+    return affine(to_string(kind), H, narrow(W_a, Axis{1}, d_s, W_a.shape()[1] - d_s), Var());
   }
   if (kind == ScoreKind::cosine) return unit(H);
   return H;
@@ -113,9 +107,9 @@ Var Score::operator()(const Var& query, const Var& keys) const {
   check(*this, query, Var(), keys);
   switch (kind) {
     case ScoreKind::additive:
-      return additive(affine(where(kind), query, W_a, Var()), keys, v_a);
+      return additive(affine(to_string(kind), query, W_a, Var()), keys, v_a);
     case ScoreKind::concat:
-      return additive(affine(where(kind), query, narrow(W_a, Axis{1}, 0, d_s), Var()), keys, v_a);
+      return additive(affine(to_string(kind), query, narrow(W_a, Axis{1}, 0, d_s), Var()), keys, v_a);
     case ScoreKind::general:
       return dot_all(matmul(query, W_a), keys);  // s . W_a h_i = (s W_a) . h_i
     case ScoreKind::cosine:

@@ -26,18 +26,18 @@ Elman::Elman(std::int64_t d_in, std::int64_t d_s, Generator& generator)
     : W(xavier(d_s, d_in, generator)), U(orthogonal(d_s, d_s, generator)), b(zero_parameter(Shape{d_s})) {}
 
 Var Elman::project(const Var& x) const {
-  cell_shapes.check("Elman cell", {1, W, U, b, {}, x, {}, {}, {}, {}});
-  return affine("Elman cell", x, W, b);
+  cell_shapes.check("Elman", {1, W, U, b, {}, x, {}, {}, {}, {}});
+  return affine("Elman", x, W, b);
 }
 
 Var Elman::step_projected(const Var& Wx, const Var& s_prev) const {
-  cell_shapes.check("Elman cell", {1, W, U, b, {}, {}, {}, Wx, s_prev, {}});
+  cell_shapes.check("Elman", {1, W, U, b, {}, {}, {}, Wx, s_prev, {}});
   return pointwise(
       "elman", [](auto wx, auto us) { return tanh(wx + us); }, Wx, matmul(s_prev, transpose(U)));
 }
 
 Var Elman::step(const Var& x, const Var& s_prev) const {
-  cell_shapes.check("Elman cell", {1, W, U, b, {}, {}, x, {}, s_prev, {}});
+  cell_shapes.check("Elman", {1, W, U, b, {}, {}, x, {}, s_prev, {}});
   return step_projected(project(x), s_prev);
 }
 

@@ -4,16 +4,13 @@
 #include "tensor/doctor/contract.h"
 
 namespace gradus {
-namespace {
 
 constexpr Contract teacher_shapes("",
                                   "y_emb (B, T_dec, d_emb)  s_0 (B, d_s)"
                                   "keys (B, T_enc, d_k)  values (B, T_enc, d_h)  mask (B, T_enc)");
 
-}  // namespace
-
 Decoded decode_teacher(const Decoder& decoder, const Var& y_emb, const State& s_0, const Memory& memory) {
-  teacher_shapes.check("teacher forcing", {y_emb, s_0, memory.keys, memory.values, memory.mask});
+  teacher_shapes.check("decode_teacher", {y_emb, s_0, memory.keys, memory.values, memory.mask});
   if (y_emb.shape()[1] == 0) {
     throw ShapeError("decode_teacher: the target is empty, y_emb is " + to_string(y_emb.shape()) +
                      "; leave empty targets out of the batch");

@@ -27,16 +27,16 @@ constexpr Contract start_shapes("decoder",
 // Either H, or what a step is made from.
 void check(const BahdanauDecoder& d, const Var& H, const Var& y_emb, const State& s_prev, const Memory& memory) {
   const Var& readout = d.options.maxout ? Var() : d.readout.W;
-  bahdanau_shapes.check("Bahdanau decoder",
+  bahdanau_shapes.check("BahdanauDecoder",
                         {d.cell.gates(), d.score.d_s, d.score.d_h, d.cell.W(), d.cell.U(), d.maxout.W, readout, y_emb,
                          s_prev, H, memory.keys, memory.values, memory.mask});
 }
 
 void check(const LuongDecoder& d, const Var& H, const Var& y_emb, const State& s_prev, const Memory& memory) {
   const bool feeds = d.options.input_feeding;
-  luong_shapes.check("Luong decoder", {d.cell.gates(), d.score.d_s, d.score.d_h, feeds ? Var() : d.cell.W(),
-                                       feeds ? d.cell.W() : Var(), d.cell.U(), d.W_c, d.readout.W, y_emb, s_prev,
-                                       s_prev.attentional, H, memory.keys, memory.values, memory.mask});
+  luong_shapes.check("LuongDecoder", {d.cell.gates(), d.score.d_s, d.score.d_h, feeds ? Var() : d.cell.W(),
+                                      feeds ? d.cell.W() : Var(), d.cell.U(), d.W_c, d.readout.W, y_emb, s_prev,
+                                      s_prev.attentional, H, memory.keys, memory.values, memory.mask});
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Memory BahdanauDecoder::remember(const Var& H, const std::optional<Mask>& mask) 
 
 // Appendix A.2.2: s_0 = tanh(W_s h_1(backward)).
 State BahdanauDecoder::start(const Var& h_first) const {
-  start_shapes.check("Bahdanau decoder", {cell.gates(), bridge.W, cell.U(), h_first, {}});
+  start_shapes.check("BahdanauDecoder", {cell.gates(), bridge.W, cell.U(), h_first, {}});
   return cell.initial(tanh(bridge(h_first)));
 }
 
@@ -105,7 +105,7 @@ Memory LuongDecoder::remember(const Var& H, const std::optional<Mask>& mask) con
 }
 
 State LuongDecoder::start(const Var& h_first) const {
-  start_shapes.check("Luong decoder", {cell.gates(), bridge.W, cell.U(), h_first, {}});
+  start_shapes.check("LuongDecoder", {cell.gates(), bridge.W, cell.U(), h_first, {}});
   State s_0 = cell.initial(tanh(bridge(h_first)));
   s_0.attentional = zeros(s_0.shape(), s_0.dtype());
   return s_0;
@@ -145,12 +145,12 @@ PlainDecoder::PlainDecoder(const DecoderSizes& n, const DecoderOptions& decoder_
 Memory PlainDecoder::remember(const Var&, const std::optional<Mask>&) const { return {}; }
 
 State PlainDecoder::start(const Var& summary) const {
-  start_shapes.check("plain decoder", {cell.gates(), bridge.W, cell.U(), {}, summary});
+  start_shapes.check("PlainDecoder", {cell.gates(), bridge.W, cell.U(), {}, summary});
   return cell.initial(tanh(bridge(summary)));
 }
 
 Step PlainDecoder::step(const Var& y_emb, const State& s_prev, const Memory&) const {
-  plain_shapes.check("plain decoder", {cell.gates(), cell.W(), cell.U(), readout.W, y_emb, s_prev});
+  plain_shapes.check("PlainDecoder", {cell.gates(), cell.W(), cell.U(), readout.W, y_emb, s_prev});
   return {cell.step(y_emb, s_prev), Var(), Var()};
 }
 

@@ -6,12 +6,9 @@
 #include "tensor/doctor/contract.h"
 
 namespace gradus {
-namespace {
 
 constexpr Contract linear_shapes("layer", "W (d_out, d_in)  b (d_out); x (..., d_in)");
 constexpr Contract embedding_shapes("embedding", "E (vocab, d_emb);");
-
-}  // namespace
 
 Linear::Linear(std::int64_t d_in, std::int64_t d_out, Generator& generator, bool with_bias)
     : W(xavier(d_out, d_in, generator)), b(with_bias ? zero_parameter(Shape{d_out}) : Var()) {}

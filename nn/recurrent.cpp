@@ -55,13 +55,8 @@ std::int64_t Recurrent::layers() const {
 
 std::int64_t Recurrent::d_s() const { return U().shape()[1]; }
 
-const Var& Recurrent::W() const {
-  return kind == CellKind::elman ? elman.at(0).W : kind == CellKind::gru ? gru.at(0).W : lstm.at(0).W;
-}
-
-const Var& Recurrent::U() const {
-  return kind == CellKind::elman ? elman.at(0).U : kind == CellKind::gru ? gru.at(0).U : lstm.at(0).U;
-}
+const Var& Recurrent::W() const { return gates() == 1 ? elman.at(0).W : gates() == 3 ? gru.at(0).W : lstm.at(0).W; }
+const Var& Recurrent::U() const { return gates() == 1 ? elman.at(0).U : gates() == 3 ? gru.at(0).U : lstm.at(0).U; }
 
 Var Recurrent::project(const Var& x) const {
   if (kind == CellKind::elman) return elman[0].project(x);
@@ -114,7 +109,7 @@ void Recurrent::visit(Visitor& v) {
 
 Run run(const Recurrent& cell, const Var& x, const State& initial, const std::optional<Mask>& mask,
         Direction direction) {
-  run_shapes.check("run over a sequence", {cell.gates(), cell.W(), cell.U(), x, mask, initial});
+  run_shapes.check("run", {cell.gates(), cell.W(), cell.U(), x, mask, initial});
   const std::int64_t length = x.shape()[1];
   if (length == 0) throw ShapeError("run: the sequence is empty; leave empty sequences out of the batch");
   const Var projected = cell.project(x);  // (B, T, gates * d_s): one product for the whole sequence

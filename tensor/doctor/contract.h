@@ -3,7 +3,7 @@
 //   constexpr Contract additive("score",
 //                               "W_a (d_attn, d_s)  U_a (d_attn, d_h)  v_a (d_attn);"
 //                               "s_prev (B, d_s)  keys (B, T_enc, d_attn)");
-//   additive.check("additive attention", {W_a, U_a, v_a, s_prev, keys});
+//   additive.check("additive", {W_a, U_a, v_a, s_prev, keys});
 //
 // A letter stands for one number wherever it occurs. check() binds each letter where it is met first and compares it
 // from then on: some thirty comparisons of whole numbers, so it may run at every step. Only when they do not fit is the

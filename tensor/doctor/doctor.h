@@ -44,7 +44,7 @@ struct ShapeFix {
 };
 
 struct ShapeReport {
-  std::string where;              // "additive attention"
+  std::string where;              // "additive": the name that the contract was checked under
   std::string tensor;             // "W_a"
   std::vector<std::string> also;  // others that have the same mistake
   Shape has;

@@ -8,32 +8,37 @@
 namespace gradus {
 namespace {
 
-// What opens a report. A name that is not listed is shown as it is.
-constexpr Said places[] = {
-    {"additive attention", "加性注意力"},
-    {"dot attention", "点积注意力"},
-    {"general attention", "general 注意力"},
-    {"concat attention", "concat 注意力"},
-    {"cosine attention", "余弦注意力"},
-    {"scaled dot attention", "缩放点积注意力"},
-    {"attend", "加权求和（attend）"},
-    {"Elman cell", "Elman 单元"},
-    {"GRU", "GRU 单元"},
-    {"LSTM", "LSTM 单元"},
-    {"run over a sequence", "循环网络（run）"},
-    {"Linear", "线性层"},
-    {"Embedding", "嵌入层"},
-    {"Bahdanau decoder", "Bahdanau 解码器"},
-    {"Luong decoder", "Luong 解码器"},
-    {"plain decoder", "无注意力的解码器"},
-    {"teacher forcing", "教师强制"},
-    {"cross entropy", "交叉熵"},
-    {"mean squared error", "均方误差"},
+// What a contract is checked under, and what that is called. A name that is not listed is shown as it is.
+struct Named {
+  const char* where;
+  Said name;
+};
+constexpr Named places[] = {
+    {"additive", {"additive attention", "加性注意力"}},
+    {"dot", {"dot attention", "点积注意力"}},
+    {"general", {"general attention", "general 注意力"}},
+    {"concat", {"concat attention", "concat 注意力"}},
+    {"cosine", {"cosine attention", "余弦注意力"}},
+    {"scaled_dot", {"scaled dot attention", "缩放点积注意力"}},
+    {"attend", {"attend", "加权求和（attend）"}},
+    {"Elman", {"Elman cell", "Elman 单元"}},
+    {"GRU", {"GRU", "GRU 单元"}},
+    {"LSTM", {"LSTM", "LSTM 单元"}},
+    {"run", {"run over a sequence", "循环网络（run）"}},
+    {"Linear", {"Linear", "线性层"}},
+    {"Embedding", {"Embedding", "嵌入层"}},
+    {"BahdanauDecoder", {"Bahdanau decoder", "Bahdanau 解码器"}},
+    {"LuongDecoder", {"Luong decoder", "Luong 解码器"}},
+    {"PlainDecoder", {"plain decoder", "无注意力的解码器"}},
+    {"decode_teacher", {"teacher forcing", "教师强制"}},
+    {"cross_entropy", {"cross entropy", "交叉熵"}},
+    {"mse", {"mean squared error", "均方误差"}},
 };
 
 std::string place_name(const std::string& where, Lang lang) {
-  const Said* known = std::find_if(std::begin(places), std::end(places), [&](const Said& s) { return where == s.en; });
-  return lang == Lang::en || known == std::end(places) ? where : known->zh;
+  const Named* known =
+      std::find_if(std::begin(places), std::end(places), [&](const Named& named) { return where == named.where; });
+  return known == std::end(places) ? where : known->name.in(lang);
 }
 
 // "(4, 16)"; a letter where no number is known.
@@ -168,7 +173,7 @@ std::string ShapeReport::text(Lang lang, const std::string& place) const {
   const std::string opening = place_name(where, lang);
   const bool latin = static_cast<unsigned char>(opening.back()) < 0x80;
   std::string text =
-      zh ? opening + (latin ? " " : "") + "的形状错误：" + tensor : "shape error in " + where + ": " + tensor;
+      zh ? opening + (latin ? " " : "") + "的形状错误：" + tensor : "shape error in " + opening + ": " + tensor;
   for (const std::string& name : also) text += (zh ? "、" : ", ") + name;
   if (!place.empty()) text += line("place", "位置", place);
   text += line("has", "现在", number ? std::to_string(has[0]) : to_string(has));
