@@ -135,6 +135,7 @@ Bidirectional::Bidirectional(CellKind kind, std::int64_t d_in, std::int64_t d_s,
     : forward(kind, d_in, d_s, 1, gru_options, generator), backward(kind, d_in, d_s, 1, gru_options, generator) {}
 
 Bidirectional::Encoded Bidirectional::operator()(const Var& x, const std::optional<Mask>& mask) const {
+  run_shapes.check("run", {forward.gates(), forward.W(), forward.U(), x, mask, {}});
   const std::int64_t batch = x.size(Axis{0});
   const Run ahead = run(forward, x, forward.initial(batch, x.dtype()), mask, Direction::forward);
   const Run back = run(backward, x, backward.initial(batch, x.dtype()), mask, Direction::backward);

@@ -146,9 +146,10 @@ std::vector<Change> changes(const Case& found, int i, const Extents& needs) {
   const auto add = [&](FixKind kind, int a, int b, const Shape& to) { list.push_back({{kind, a, b, to, ""}, to}); };
   if (has.rank() == 2 && (row.leading || row.rank == 2)) add(FixKind::transpose, 0, 1, swapped(has, 0, 1));
   if (has.rank() == 3) {
-    for (const auto& [a, b] : {std::pair{0, 1}, {1, 2}, {0, 2}}) add(FixKind::swap_axes, a, b, swapped(has, a, b));
+    for (const auto& [a, b] : {std::pair{0, 1}, {1, 2}}) add(FixKind::swap_axes, a, b, swapped(has, a, b));
   }
-  if (has.rank() + 1 == row.rank || (row.leading && has.rank() == row.rank)) {
+  const bool batched = row.rank > 0 && found.contract().symbol(row.axes[0].terms[0].symbol) == "B";
+  if ((has.rank() + 1 == row.rank && batched) || (row.leading && has.rank() == row.rank)) {
     add(FixKind::insert_axis, 0, 0, has.inserted(Axis{0}, 1));  // a batch of one
   }
   if (has.rank() > row.rank && !row.leading) {
@@ -156,8 +157,16 @@ std::vector<Change> changes(const Case& found, int i, const Extents& needs) {
       if (has[a] == 1 && has.rank() == row.rank + 1) add(FixKind::drop_axis, a, 0, has.without(Axis{a}));
     }
   }
-  const bool known = std::all_of(needs.begin(), needs.end(), [](std::int64_t n) { return n >= 0; });
-  if (known && !row.leading && regrouped(has, Shape(needs))) add(FixKind::reshape, 0, 0, Shape(needs));
+  Extents whole = needs;  // at most one length that nobody tells follows from the number of elements
+  const int last = needs.rank() - 1;
+  if (has.rank() == last && last > 0 && whole[last] < 0) whole[last] = has[last - 1];  // (B T, d): d is its own
+  std::int64_t told = 1;
+  int open = 0;
+  for (std::int64_t length : whole) length < 0 ? ++open : told *= length;
+  for (int axis = 0; axis <= last && open == 1 && told > 0 && has.size() % told == 0; ++axis) {
+    if (whole[axis] < 0) whole[axis] = has.size() / told, open = 0;
+  }
+  if (open == 0 && !row.leading && regrouped(has, Shape(whole))) add(FixKind::reshape, 0, 0, Shape(whole));
   return list;
 }
 
@@ -234,7 +243,13 @@ class Doctor {
       for (int i : blamed) blame.change.push_back(remake(blame.solution, i, blame.cost));
       certain_first(blame);
     }
-    for (int i : blame.rows) blame.cost += (found_.row(i).parameter ? 0.5 : 0) - 0.01 * i;
+    // What was passed in before what the layer was made with; then few axes, which say less, before many.
+    // What was passed in is likelier to be wrong than what the layer was made with. Many axes are easily exchanged, and
+    // few of them say little about lengths.
+    for (int i : blame.rows) {
+      const double axes = 0.2 * found_.row(i).rank;
+      blame.cost += (found_.row(i).parameter ? 0.5 : 0) + (blame.mended ? -axes : axes) - 0.01 * i;
+    }
     blames_.push_back(std::move(blame));
   }
 
@@ -243,18 +258,7 @@ class Doctor {
     const std::size_t n = blame.rows.size();
     if (n > 3) return false;
     const std::vector<bool> all(static_cast<std::size_t>(rows()), true);
-    if (n == 2 && found_.grid(blame.rows[0]) == found_.grid(blame.rows[1])) {
-      const int a = blame.rows[0], b = blame.rows[1];
-      Case tried = found_;
-      tried.set_shape(a, found_.shape(b));
-      tried.set_shape(b, found_.shape(a));
-      if (tried.solve(all)) {
-        const auto name = [&](int i) { return std::string(found_.row(i).name); };
-        blame.change = {{{FixKind::exchange, 0, 0, found_.shape(b), name(b)}, found_.shape(b)},
-                        {{FixKind::exchange, 0, 0, found_.shape(a), name(a)}, found_.shape(a)}};
-        return blame.mended = true;
-      }
-    }
+    if (n == 2 && exchange(blame, blame.rows[1])) return true;
     std::vector<std::vector<Change>> choices;
     for (int i : blame.rows) choices.push_back(changes(found_, i, needs(blame.solution, i, true)));
     Case tried = found_;
@@ -268,7 +272,28 @@ class Doctor {
       }
       return false;
     };
-    return blame.mended = pick(0);
+    if (pick(0)) return blame.mended = true;
+    for (int other = 0; n == 1 && other < rows(); ++other) {  // with one whose lengths nobody else tells
+      if (other != blame.rows[0] && found_.there(other) && !found_.row(other).number && exchange(blame, other))
+        return true;
+    }
+    return false;
+  }
+
+  // Whether all fits once the first one blamed and `other` have changed places.
+  bool exchange(Blame& blame, int other) {
+    const int first = blame.rows[0];
+    if (found_.grid(first) != found_.grid(other)) return false;
+    Case tried = found_;
+    tried.set_shape(first, found_.shape(other));
+    tried.set_shape(other, found_.shape(first));
+    if (!tried.solve(std::vector<bool>(static_cast<std::size_t>(rows()), true))) return false;
+    const auto to = [&](int row) {
+      return Change{{FixKind::exchange, 0, 0, found_.shape(row), std::string(found_.row(row).name)}, found_.shape(row)};
+    };
+    blame.change = {to(other)};
+    if (blame.rows.size() == 2) blame.change.push_back(to(first));
+    return blame.mended = true;
   }
 
   // No rearrangement helps: the tensor has the shape of another one, or has to be made with other lengths.

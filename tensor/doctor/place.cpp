@@ -112,7 +112,8 @@ std::string place_of(const Error& error) {
                                    : first.dli_fname;
     for (const std::string& text : addr2line(module, addresses)) {
       const Line line = parse(text);
-      if (!line.file.empty() && !ours(line.file)) return shown(line);
+      std::error_code absent;  // the C library's start-up code has lines as well, but its sources are not here
+      if (!line.file.empty() && !ours(line.file) && std::filesystem::exists(line.file, absent)) return shown(line);
     }
   }
   return "";

@@ -196,8 +196,7 @@ std::string ShapeReport::text(Lang lang, const std::string& place) const {
   }
   if (!evidence.empty()) text += line("from", "依据", evidence);
   std::string change = fix_words(*this, lang);
-  if (!instead.empty() && fix.kind != FixKind::multiply)
-    change += zh ? "；若它没错，则改 " + instead : "; or change " + instead;
+  if (!instead.empty() && fix.kind != FixKind::multiply) change += zh ? "；或改 " + instead : "; or change " + instead;
   return text + line("fix", "修改", change) + line("test", "测试", test);
 }
 

@@ -613,8 +613,8 @@ TEST_SUITE("nn attention") {
       Shape scores, values;
       const char* named;
     };
-    for (const Row& row : {Row{{2, 5}, {2, 4, 3}, "values\n"}, Row{{3, 5}, {2, 5, 3}, "values\n"},
-                           Row{{5, 2}, {2, 5, 3}, "scores\n"}, Row{{2, 5, 1}, {2, 5, 3}, "scores\n"},
+    for (const Row& row : {Row{{2, 5}, {2, 4, 3}, "scores\n"}, Row{{3, 5}, {2, 5, 3}, "scores\n"},
+                           Row{{5, 2}, {2, 5, 3}, "values\n"}, Row{{2, 5, 1}, {2, 5, 3}, "scores\n"},
                            Row{{2, 5}, {2, 5}, "values\n"}, Row{{5}, {5, 3}, "scores, values\n"}}) {
       CAPTURE(to_string(row.scores));
       const std::string text = message_of<ShapeError>([&] { attend(zeros(row.scores, f64), zeros(row.values, f64)); });

@@ -587,7 +587,7 @@ TEST_SUITE("nn cells") {
       const Tensor s = zeros(shape, f64);
       const std::string of_elman = message_of<ShapeError>([&] { elman(3, 5).step(x, s); });
       const std::string of_gru = message_of<ShapeError>([&] { gru(3, 5, bahdanau2014()).step(x, s); });
-      const std::string of_lstm = message_of<ShapeError>([&] { lstm(3, 5).step(x, {s, s}); });
+      const std::string of_lstm = message_of<ShapeError>([&] { lstm(3, 5).step(x, {s, zeros(Shape{2, 5}, f64)}); });
       for (const auto& [name, text] :
            {std::pair("shape error in Elman cell: ", of_elman), std::pair("shape error in GRU: ", of_gru),
             std::pair("shape error in LSTM: ", of_lstm)}) {

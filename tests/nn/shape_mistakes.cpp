@@ -428,7 +428,7 @@ const std::vector<Mistake>& mistakes() {
       {"additive", "keys", swapped_01, "(B, T_enc, d_attn)", swap_axes},
       {"additive", "keys", swapped_12, "(B, T_enc, d_attn)", swap_axes},
       {"additive", "keys", other_instead, "(B, T_enc, d_attn)", pass_other, "H"},
-      {"additive", "keys", merged, "(B, T_enc, d_attn)", resize},
+      {"additive", "keys", merged, "(B, T_enc, d_attn)", reshape},
       {"additive keys", "U_a", transposed, "(d_attn, d_h)", transpose},
       {"additive keys", "U_a", longer_last, "(d_attn, d_h)", resize},
       {"additive keys", "H", swapped_12, "(B, T_enc, d_h)", swap_axes},
@@ -460,7 +460,7 @@ const std::vector<Mistake>& mistakes() {
       {"attend", "scores", first_row, "(B, T_enc)", resize},
       {"attend", "values", swapped_01, "(B, T_enc, d_h)", swap_axes},
       {"attend", "values", swapped_12, "(B, T_enc, d_h)", swap_axes},
-      {"attend", "values", merged, "(B, T_enc, d_h)", resize},
+      {"attend", "values", merged, "(B, T_enc, d_h)", reshape},
       {"attend", "mask", transposed, "(B, T_enc)", transpose},
       {"attend", "mask", longer_last, "(B, T_enc)", resize},
       {"attend", "mask", shorter_last, "(B, T_enc)", resize},
@@ -498,7 +498,8 @@ const std::vector<Mistake>& mistakes() {
       {"run", "s_0", transposed, "(B, d_s)", transpose},
       {"run", "s_0", one_in_front, "(B, d_s)", drop_axis},
       {"run", "W", transposed, "(3 d_s, d_in)", transpose},
-      {"bidirectional", "mask", transposed, "(B, T)", transpose},
+      {"bidirectional", "mask", longer_last, "(B, T)", resize},
+      {"bidirectional", "x", swapped_01, "(B, T, d_in)", swap_axes},
       // other layers
       {"Linear", "W", transposed, "(d_out, d_in)", transpose},
       {"Linear", "b", one_behind, "(d_out)", drop_axis},
@@ -508,7 +509,6 @@ const std::vector<Mistake>& mistakes() {
       {"Linear without bias", "W", transposed, "(d_out, d_in)", transpose},
       {"Linear without bias", "x", transposed, "(..., d_in)", transpose},
       {"Linear without bias", "x", first_row, "(..., d_in)", insert_axis},
-      {"Embedding", "E", vector, "(vocab, d_emb)", resize},
       {"Embedding", "E", one_in_front, "(vocab, d_emb)", drop_axis},
       // decoders
       {"Bahdanau", "y_emb", transposed, "(B, d_emb)", transpose},
@@ -521,7 +521,7 @@ const std::vector<Mistake>& mistakes() {
       {"Bahdanau", "s_prev", longer_last, "(B, d_s)", resize},
       {"Bahdanau", "values", other_instead, "(B, T_enc, d_h)", pass_other, "keys"},
       {"Bahdanau", "values", swapped_01, "(B, T_enc, d_h)", swap_axes},
-      {"Bahdanau", "values", exchanged, "(B, T_enc, d_h)", pass_other, "keys"},
+      {"Bahdanau", "values", exchanged, "(B, T_enc, d_h)", exchange, "keys"},
       {"Bahdanau", "keys", swapped_01, "(B, T_enc, d_k)", swap_axes},
       {"Bahdanau", "mask", transposed, "(B, T_enc)", transpose},
       {"Bahdanau", "mask", made_as, "(B, T_enc)", resize, "",
@@ -541,7 +541,7 @@ const std::vector<Mistake>& mistakes() {
        }},
       {"Bahdanau remember", "H", swapped_01, "(B, T_enc, d_h)", swap_axes},
       {"Bahdanau remember", "H", swapped_12, "(B, T_enc, d_h)", swap_axes},
-      {"Bahdanau remember", "mask", transposed, "(B, T_enc)", transpose},
+      {"Bahdanau remember", "mask", longer_last, "(B, T_enc)", resize},
       {"Bahdanau start", "h_1", transposed, "(B, d_1)", transpose},
       {"Bahdanau start", "h_1", made_as, "(B, d_1)", resize, "",
        [](const Sizes& n) {
@@ -564,7 +564,7 @@ const std::vector<Mistake>& mistakes() {
       {"plain", "cell.W", transposed, "(3 d_s, d_emb)", transpose},
       {"plain start", "summary", transposed, "(B, d_1)", transpose},
       {"teacher", "y_emb", swapped_01, "(B, T_dec, d_emb)", swap_axes},
-      {"teacher", "y_emb", merged, "(B, T_dec, d_emb)", resize},
+      {"teacher", "y_emb", merged, "(B, T_dec, d_emb)", reshape},
       {"teacher", "s_0", transposed, "(B, d_s)", transpose},
       // losses
       {"sequence loss", "logits", swapped_12, "(B, T_dec, vocab)", swap_axes},
@@ -623,9 +623,6 @@ void make(const Mistake& m, World& w, const Sizes& sizes) {
     case Break::merged:
       lengths[1] *= lengths[0];
       lengths.erase(lengths.begin());
-      break;
-    case Break::vector:
-      lengths.resize(1);
       break;
   }
   reshape_entry(w, name, shape_of(lengths));

@@ -46,7 +46,6 @@ enum class Break {
   longer_last,
   shorter_last,
   merged,         // the first two axes as one
-  vector,         // of its first axis only
   exchanged,      // with `other`
   other_instead,  // `other` passed in its place
   made_as,        // with the lengths that `shape` gives
