@@ -116,7 +116,8 @@ int lesson_main(const Lesson& lesson, int argc, char** argv) {
     complain(tr(parsed.options.lang, "\nerror: out of memory; close other programs or try --quick\n",
                 "\n错误：内存不足；请关闭其他程序或使用 --quick\n"));
   } catch (const std::exception& error) {
-    complain(fmt::format("\n{}{}\n", tr(parsed.options.lang, "error: ", "错误："), explain(error, parsed.options.lang)));
+    complain(
+        fmt::format("\n{}{}\n", tr(parsed.options.lang, "error: ", "错误："), explain(error, parsed.options.lang)));
   }
   if (!flush_stdout() && code == 0) {
     complain(tr(parsed.options.lang, "error: part of the output could not be written (is the disk full?)\n",
