@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "lessons/02_tape/fit.h"
-#include "nn/conventions/said.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus::lesson02 {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lessons/03_gradient_check/exercise.h"
-#include "nn/conventions/said.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus::lesson03 {
 

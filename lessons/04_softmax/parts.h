@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "lessons/04_softmax/exercise.h"
-#include "nn/conventions/said.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus::lesson04 {
 
