@@ -54,6 +54,10 @@ struct Check {
 
 Check lesson_check();  // each check.cpp defines it
 
+// The variant that the learner's file says it is (./gradus start LESSON --variant N), 0 for the lesson's own. A lesson
+// that has a variants.md lets its sizes and conventions follow from it.
+int variant();
+
 // ---- general codes: a diagnosis may replace the last three with a name
 inline constexpr const char* refuses_nothing = "REFUSES_NOTHING";  // an input that deserves an error got none
 inline constexpr const char* not_written = "NOT_WRITTEN";          // still as in the starter: returns nothing

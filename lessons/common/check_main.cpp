@@ -1,7 +1,7 @@
 // main of the program that a learner's file is linked into: runs the lesson's parts and reports each on a pipe that
 // only ./gradus holds. It prints nothing: what appears on stdout comes from the learner's code.
 //
-//   program UNDEFINED_SYMBOLS TOKEN first|all PIPE
+//   program UNDEFINED_SYMBOLS TOKEN first|all VARIANT PIPE
 //
 // Records are JSON objects, each followed by the byte 0x1e. The last record carries TOKEN; without it nothing has
 // passed, however the program ended.
@@ -25,6 +25,7 @@ namespace gradus::check {
 namespace {
 
 int record_pipe = -1;
+int chosen_variant = 0;
 
 void send(const char* text, std::size_t length) {
   while (length > 0) {
@@ -167,14 +168,17 @@ void run_parts(const char* symbols_file, const std::string& token, bool all) {
 
 }  // namespace
 
+int variant() { return chosen_variant; }
+
 }  // namespace gradus::check
 
 int main(int argc, char** argv) {
-  if (argc != 5) return 2;
+  if (argc != 6) return 2;
   const std::string token = argv[2];
   std::memset(argv[2], '-', token.size());  // not for the learner's code to find
-  const std::string pipe_number = argv[4];
-  std::from_chars(pipe_number.data(), pipe_number.data() + pipe_number.size(), gradus::check::record_pipe);
+  const auto read = [](const char* text, int& number) { std::from_chars(text, text + std::strlen(text), number); };
+  read(argv[4], gradus::check::chosen_variant);
+  read(argv[5], gradus::check::record_pipe);
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what is printed before a crash is seen
   gradus::check::watch_for_crashes();
   std::set_new_handler(gradus::check::on_out_of_memory);

@@ -135,6 +135,13 @@ ExerciseFiles exercise_files(const Course& course, const CourseLesson& lesson) {
   return {directory / "exercise.cpp", directory / "solution.cpp", course.root / "work" / lesson.id / "exercise.cpp"};
 }
 
+int variant_of(const std::string& source) {
+  constexpr std::string_view mark = "// variant ";
+  int number = 0;
+  if (source.starts_with(mark)) std::from_chars(source.data() + mark.size(), source.data() + source.size(), number);
+  return std::max(number, 0);
+}
+
 bool has_exercise(const Course& course, const CourseLesson& lesson) {
   std::error_code ignored;
   return fs::exists(exercise_files(course, lesson).starter, ignored);
@@ -161,6 +168,7 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
   CheckReport report;
   const std::string source = read_source(file, lang, report.nothing);
   if (!report.nothing.empty()) return report;
+  report.variant = variant_of(source);
   ExerciseBuild build(course, file, source, options.sanitize);
   const fs::path object = options.check.empty() ? build.lessons() / ("libcheck_" + lesson.id + ".a") : options.check;
   const bool ready = build.compile(report) &&
@@ -170,7 +178,8 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
   // Run.
   const std::string token = new_token();
   Job run;
-  run.words = {build.program().string(), build.symbols().string(), token, options.all_parts ? "all" : "first"};
+  run.words = {build.program().string(), build.symbols().string(), token, options.all_parts ? "all" : "first",
+               std::to_string(report.variant)};
   run.records = true;
   if (options.fenced) {
     run.sandbox = Sandbox{

@@ -34,6 +34,7 @@ struct PartReport {
 struct CheckReport {
   std::string nothing;  // why there was nothing to check, in the language asked for; empty: it was checked
   bool passed = false;
+  int variant = 0;                      // which the file says it is
   std::vector<PartReport> parts;        // empty when the file did not come as far as running
   std::optional<check::Failure> first;  // the first thing to mend
   std::string where;                    // "work/09_bahdanau/exercise.cpp:31", where it is known
@@ -69,6 +70,9 @@ std::string full_report(const Course& course, const CourseLesson& lesson, const 
 Json report_json(const CourseLesson& lesson, const std::filesystem::path& file, const CheckReport& report);
 
 // ---- what the commands share
+
+// The number in the first line, "// variant 5"; 0 without one.
+int variant_of(const std::string& source);
 
 // The lesson that the first word names, or without one the current one; null after a line on stderr.
 const CourseLesson* current_lesson(const Course& course, const std::vector<std::string>& words, Lang lang);

@@ -104,6 +104,7 @@ Json report_json(const CourseLesson& lesson, const std::filesystem::path& file, 
                                   {"seconds", part.seconds}}));
   }
   Json out = Json::object({{"lesson", lesson.id},
+                           {"variant", report.variant},
                            {"file", printable(file.string())},
                            {"result", !report.nothing.empty() ? "nothing to check"
                                       : report.passed         ? "passed"

@@ -103,15 +103,15 @@ std::pair<std::size_t, std::size_t> points(const CheckReport& report) {
 }
 
 std::string to_csv(const std::vector<Grade>& grades) {
-  std::string out = "student,lesson,check,verdict,parts_passed,parts,failed,file\n";
+  std::string out = "student,lesson,variant,check,verdict,parts_passed,parts,failed,file\n";
   for (const Grade& grade : grades) {
     std::string failed;
     for (const PartReport& part : grade.report.parts) {
       if (part.failure) failed += fmt::format("{}{}:{}", failed.empty() ? "" : " ", part.name, part.failure->code);
     }
     const auto [right, all] = points(grade.report);
-    out += fmt::format("{},{},{},{},{},{},{},{}\n", cell(grade.submission.student), grade.submission.lesson->id,
-                       grade.check, verdict_of(grade.report), right, all, cell(failed),
+    out += fmt::format("{},{},{},{},{},{},{},{},{}\n", cell(grade.submission.student), grade.submission.lesson->id,
+                       grade.report.variant, grade.check, verdict_of(grade.report), right, all, cell(failed),
                        cell(grade.submission.file.string()));
   }
   return out;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "lessons/common/files.h"
@@ -41,6 +42,27 @@ void remember_start(const Course& course, const CourseLesson& lesson, const std:
   });
 }
 
+// "// variant 5" and what it asks for, as comments above the starter. Lines of variants.md: "- 4: English · 中文",
+// chosen when that number is part of the variant.
+std::string variant_text(const fs::path& page, int variant, Lang lang) {
+  std::string out = fmt::format("// variant {}\n", variant);
+  const std::string text = read_file(page);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    const std::size_t colon = line.find(": "), middle = line.find(" · ");
+    int bit = 0;
+    if (!line.starts_with("- ") || colon == line.npos || middle == line.npos) continue;
+    std::from_chars(line.data() + 2, line.data() + colon, bit);
+    if ((variant & bit) == 0) continue;
+    const std::string wish = lang == Lang::zh ? line.substr(middle + std::string_view(" · ").size())
+                                              : line.substr(colon + 2, middle - colon - 2);
+    out += "// * " + wish + "\n";
+  }
+  return out + "\n";
+}
+
 std::string what_now(const CourseLesson& lesson, Lang lang) {
   return fmt::format(fmt::runtime(tr(lang,
                                      "  edit it, then    ./gradus check {0}    or at every save: ./gradus watch {0}\n"
@@ -61,7 +83,8 @@ int start_command(const Course& course, const std::vector<std::string>& argument
       .about_zh = "把一课的练习复制到 work/，归你修改。已有的文件绝不会被覆盖。",
       .options = OptionSet::display,
       .words = {{"LESSON", "number or name", "编号或名字", true, false}},
-      .extras = {},
+      .extras = {{"--variant", "N", "sizes and conventions of your own, so that solutions differ (1 to 999)",
+                  "尺寸和约定各不相同的变体，使各人的答案不同（1 到 999）"}},
       .stop_at_word = false,
       .defaults = course.defaults};
   const ParsedCommand parsed = parse_command(spec, arguments);
@@ -71,7 +94,20 @@ int start_command(const Course& course, const std::vector<std::string>& argument
   if (lesson == nullptr) return 2;
   if (!has_exercise(course, *lesson)) return no_exercise(course, *lesson, lang);
   const ExerciseFiles files = exercise_files(course, *lesson);
-  const std::string starter = read_file(files.starter);
+  std::string starter = read_file(files.starter);
+  if (const auto chosen = parsed.extras.find("--variant"); chosen != parsed.extras.end()) {
+    const fs::path page = files.starter.parent_path() / "variants.md";
+    const int variant = variant_of("// variant " + chosen->second);
+    std::error_code ignored;
+    if (!fs::exists(page, ignored)) {
+      return misuse(
+          spec.program,
+          fmt::format(fmt::runtime(tr(lang, "lesson {} has no variants", "第 {} 课没有变体")), lesson->number()), lang);
+    }
+    if (variant < 1 || variant > 999)
+      return misuse(spec.program, tr(lang, "--variant is a number from 1 to 999", "--variant 是 1 到 999 的数"), lang);
+    starter = variant_text(page, variant, lang) + starter;
+  }
   if (place_new(files.mine, starter)) {
     remember_start(course, *lesson, starter);
     say(fmt::format(fmt::runtime(tr(lang, "Your exercise: {}\n", "你的练习：{}\n")), shown(course, files.mine)));
@@ -116,6 +152,7 @@ int reset_command(const Course& course, const std::vector<std::string>& argument
                               lesson->number()),
                   lang);
   }
+  const int variant = variant_of(read_file(files.mine));
   // The backup is a second name of the file before anything is replaced.
   fs::path backup;
   for (int i = 1;; ++i) {
@@ -123,7 +160,8 @@ int reset_command(const Course& course, const std::vector<std::string>& argument
     if (::link(files.mine.c_str(), backup.c_str()) == 0) break;
     if (errno != EEXIST) throw FileError(fmt::format("cannot write {}: {}", backup.string(), std::strerror(errno)));
   }
-  const std::string starter = read_file(files.starter);
+  std::string starter = read_file(files.starter);
+  if (variant > 0) starter = variant_text(files.starter.parent_path() / "variants.md", variant, lang) + starter;
   write_file(files.mine, starter);
   remember_start(course, *lesson, starter);
   update_state(course, [&](CourseState& state) {

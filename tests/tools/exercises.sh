@@ -73,6 +73,18 @@ for directory in "$root"/lessons/[0-9]*; do
   done
 done
 
+# Variants: the file's first line says which, and the check follows it.
+asked_for() {
+  { echo "// variant $1" && sed "$2" "$root/lessons/09_bahdanau/solution.cpp"; } >"$work/variant.cpp"
+  verdict_is "$work/variant.cpp" 09 "$3" "$4" ''
+}
+sigmoid='s/tanh(q_everywhere/sigmoid(q_everywhere/' order='s/concat({y_emb, context}/concat({context, y_emb}/' half='s|v_a, Axis{2});|v_a, Axis{2}) / 2;|'
+check 'variant 1 done as asked passes' asked_for 1 "$order" 0 PASSED
+check 'variant 2 done as asked passes' asked_for 2 "$sigmoid" 0 PASSED
+check 'variant 7 done as asked passes' asked_for 7 "$order;$sigmoid;$half" 0 PASSED
+check 'variant 8 has other sizes only' asked_for 8 '' 0 PASSED
+check 'variant 3 done as in the paper is refused' asked_for 3 '' 1 WRONG_NUMBERS
+
 # Lesson N builds without the later lessons: nothing that its targets are made of belongs to one.
 no_later() {
   for directory in "$root"/lessons/[0-9]*; do
@@ -155,6 +167,12 @@ check 'hints can be read after passing' says 'hints' gradus hint 09
 check 'hints fit 80 columns' sh -c "! '$runner' --root '$course' --build '$build' hint 09 decoder_step --all | grep -E '.{81}'"
 check 'the list says so' says 'passed' gradus list
 check 'reset' says 'exercise.backup1.cpp' gradus reset 09
+mv "$mine" "$work/mine.cpp"
+check 'start --variant says what is asked' sh -c \
+  "'$runner' --root '$course' --build '$build' start 09 --variant 3 >'$work/out' && grep -q '^// variant 3' '$mine' && grep -q 'context comes first' '$mine'"
+check 'reset keeps the variant' sh -c "'$runner' --root '$course' --build '$build' reset 09 && head -n 1 '$mine' | grep -qx '// variant 3'"
+check 'start --variant: not any word' exits 2 gradus start 09 --variant many
+mv "$work/mine.cpp" "$mine"
 check 'reset keeps what was written' cmp "$root/lessons/09_bahdanau/solution.cpp" "$course/work/09_bahdanau/exercise.backup1.cpp"
 check 'reset begins afresh' cmp "$mine" "$root/lessons/09_bahdanau/exercise.cpp"
 
@@ -169,10 +187,10 @@ sed "s|PLACE|\"$work\"|" "$root/tests/fixtures/intruder.cpp" >"$class/zoe.cpp"
 sed 's/{0.300089, 0.437498}/{0.300089, 0.5}/' "$root/lessons/09_bahdanau/check.cpp" >"$work/checks/09.cpp"
 check 'grade' says 'grades.csv' gradus grade "$class" --lesson 09 --checks "$work/checks" --out "$work/grades"
 in_table() { grep -qF -e "$1" "$work/grades/grades.csv" || { cat "$work/grades/grades.csv"; return 1; }; }
-check 'grade: right work' in_table 'ann,09_bahdanau,course,PASSED,7,7,,'
-check 'grade: the checks of the teacher' in_table 'ann,09_bahdanau,hidden,WRONG_NUMBERS,'
-check 'grade: a mistake by its name' in_table 'bob,09_bahdanau,course,ATTN_QUERY_POST_STEP,'
-check 'grade: a crash, and a name with a comma' in_table '"O'"'"'Hara, ""Jo""",09_bahdanau,course,CRASH,'
+check 'grade: right work' in_table 'ann,09_bahdanau,0,course,PASSED,7,7,,'
+check 'grade: the checks of the teacher' in_table 'ann,09_bahdanau,0,hidden,WRONG_NUMBERS,'
+check 'grade: a mistake by its name' in_table 'bob,09_bahdanau,0,course,ATTN_QUERY_POST_STEP,'
+check 'grade: a crash, and a name with a comma' in_table '"O'"'"'Hara, ""Jo""",09_bahdanau,0,course,CRASH,'
 fence() {
   grep -q LOOKED "$work/grades/grades.json" || { cat "$work/grades/grades.json"; return 1; }
   ! grep -qE "READ|WROTE|CONNECTED" "$work/grades/grades.json" && [ ! -e "$work/mark" ] && ! pgrep -f 'sleep 31.4159' >/dev/null
