@@ -19,6 +19,7 @@
 #include "nn/optimizer.h"
 #include "nn/recurrent.h"
 #include "tensor/buffer.h"
+#include "tensor/doctor/doctor.h"
 #include "tensor/error.h"
 #include "tensor/format.h"
 #include "tensor/ids.h"

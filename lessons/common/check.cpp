@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <new>
+
+#include "tensor/doctor/doctor.h"
+#include "tensor/doctor/place.h"
 
 namespace gradus::check {
 
@@ -54,9 +58,22 @@ Result nothing_returned(const std::string& what, const Var& got) {
                              what + " 还没有返回任何结果：这里要由你来写"});
 }
 
-Failure thrown(const char* code, Words why, const char* what) {
+// What an error says, and the line of the learner's file where that is known.
+Failure thrown(const char* code, Words why, const std::exception* error) {
   Failure failure = plain(code, std::move(why));
-  failure.got = what;
+  if (error) failure.got = error->what();
+  const auto* ours = dynamic_cast<const Error*>(error);
+  const std::string place = ours ? place_of(*ours) : "";
+  const auto* shape = dynamic_cast<const ShapeError*>(error);
+  if (shape && shape->report) {
+    const ShapeReport& report = *shape->report;
+    failure.why = {report.headline(Lang::en), report.headline(Lang::zh)};
+    failure.expected = report.needed();
+    failure.got = report.found();
+    failure.fix = {report.change(Lang::en), report.change(Lang::zh)};
+    failure.test = report.test;
+  }
+  if (!place.empty()) failure.got += " (" + std::filesystem::path(place).filename().string() + ")";
   return failure;
 }
 
@@ -75,15 +92,15 @@ Result guarded(const std::function<Result()>& check) {
   try {
     return check();
   } catch (const ShapeError& error) {
-    return thrown("SHAPE_ERROR", {"two shapes do not fit", "有两个形状对不上"}, error.what());
+    return thrown("SHAPE_ERROR", {"two shapes do not fit", "有两个形状对不上"}, &error);
   } catch (const std::bad_alloc&) {
-    return thrown("OUT_OF_MEMORY", {"your code asks for memory without end", "你的代码不停地申请内存"}, "");
+    return thrown("OUT_OF_MEMORY", {"your code asks for memory without end", "你的代码不停地申请内存"}, nullptr);
   } catch (const std::exception& error) {
-    return thrown("EXCEPTION", {"your code throws an exception", "你的代码抛出了异常"}, error.what());
+    return thrown("EXCEPTION", {"your code throws an exception", "你的代码抛出了异常"}, &error);
   } catch (...) {
     return thrown("EXCEPTION",
                   {"your code throws something that is no std::exception", "你的代码抛出了并非 std::exception 的东西"},
-                  "");
+                  nullptr);
   }
 }
 

@@ -548,7 +548,7 @@ ShapeReport examine_product(const Shape& left, const Shape& right) {
   report.where = "left * right";
   report.tensor = "right";
   report.has = right;
-  report.symbols = "as left";
+  report.symbols = "left";
   report.needs = left;
   report.from.push_back({"left", "", left, false});
   report.test = "CHECK(right.shape() == left.shape());";
@@ -560,6 +560,17 @@ ShapeReport examine_product(const Shape& left, const Shape& right) {
     return "reshape(" + name + ", Shape{" + std::to_string(shape.size() / last) + ", " + std::to_string(last) + "})";
   };
   const int m = left.rank(), n = right.rank();
+  // A query (B, d) beside keys (B, T, d): an axis is missing, and whoever wants it repeated has to say so.
+  if (m + 1 == n || n + 1 == m) {
+    const Shape &small = m < n ? left : right, &large = m < n ? right : left;
+    for (int axis = 1; axis + 1 < large.rank() && call.empty(); ++axis) {
+      if (large.without(Axis{axis}) != small) continue;
+      report.fix.kind = FixKind::repeat;
+      call = std::string("expand_new(") + (m < n ? "left" : "right") + ", Axis{" + std::to_string(axis) + "}, " +
+             std::to_string(large[axis]) + ")";
+      return report;
+    }
+  }
   if (m >= 2 && n >= 2 && left.size() > 0 && right.size() > 0) {
     const bool matrices = m == 2 && n == 2;
     if (matrices && left[1] == right[0]) call = "matmul(left, right)";

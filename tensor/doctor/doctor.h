@@ -22,7 +22,8 @@
 
 namespace gradus {
 
-// What a fix does to the tensor. None of them stretches anything.
+// What a fix does to the tensor. None of them stretches anything; where * lacks an axis, `repeat` says how to ask for
+// it.
 enum class FixKind {
   transpose,     // a matrix: its two axes exchanged
   swap_axes,     // axes a and b exchanged
@@ -34,6 +35,7 @@ enum class FixKind {
   resize,        // made anew with the lengths that it needs
   equal_widths,  // a dot product between d_s and d_h that differ: another score, or other widths
   multiply,      // `other` is the matrix product that was meant by *
+  repeat,        // `other` repeats one operand of * along the axis that it lacks, in the open
 };
 
 struct ShapeFix {
@@ -62,6 +64,11 @@ struct ShapeReport {
   std::string forgotten;  // what is missing in a sum: "d_h" where d_emb + d_h is needed
   std::string test;       // one line of C++
 
+  // Its parts in words: "shape error in additive attention: W_a", "(16, 8)", "(d_attn, d_s) = (8, 16)", the fix.
+  std::string headline(Lang lang) const;
+  std::string found() const;
+  std::string needed() const;
+  std::string change(Lang lang) const;
   // All of it, in lines of at most 80 columns for ordinary sizes. Ends without a newline.
   std::string text(Lang lang, const std::string& place = "") const;
 };

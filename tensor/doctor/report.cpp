@@ -156,6 +156,8 @@ std::string fix_words(const ShapeReport& r, Lang lang) {
     case FixKind::equal_widths:
       return zh ? "用 general 打分，或加一个桥接层，或令 d_s = 2 d_hidden"
                 : "the general score, or a bridge to d_h, or d_s = 2 d_hidden";
+    case FixKind::repeat:
+      return zh ? "少一个轴，要重复就明写 " + r.fix.other : "an axis is missing; repeat it openly: " + r.fix.other;
     case FixKind::multiply:
       return zh ? "* 是逐元素乘；矩阵乘法是 " + r.fix.other : "* is elementwise; the product is " + r.fix.other;
   }
@@ -164,20 +166,37 @@ std::string fix_words(const ShapeReport& r, Lang lang) {
 
 }  // namespace
 
+std::string ShapeReport::headline(Lang lang) const {
+  const bool zh = lang == Lang::zh;
+  const std::string opening = place_name(where, lang);
+  const bool latin = static_cast<unsigned char>(opening.back()) < 0x80;
+  std::string text =
+      zh ? opening + (latin ? " " : "") + "的形状错误：" + tensor : "shape error in " + opening + ": " + tensor;
+  for (const std::string& name : also) text += (zh ? "、" : ", ") + name;
+  return text;
+}
+
+std::string ShapeReport::found() const { return number ? std::to_string(has[0]) : to_string(has); }
+
+std::string ShapeReport::needed() const {
+  return symbols + " = " + (number ? std::to_string(needs[0]) : numbers(*this));
+}
+
+std::string ShapeReport::change(Lang lang) const {
+  const std::string words = fix_words(*this, lang);
+  if (instead.empty() || fix.kind == FixKind::multiply) return words;
+  return words + (lang == Lang::zh ? "；或改 " + instead : "; or change " + instead);
+}
+
 std::string ShapeReport::text(Lang lang, const std::string& place) const {
   const bool zh = lang == Lang::zh;
   // Chinese characters are two columns wide, so the labels of both languages end in column 11.
   const auto line = [&](const char* en, const char* chinese, const std::string& rest) {
     return std::string("\n  ") + (zh ? std::string(chinese) + "     " : (en + std::string(9, ' ')).substr(0, 9)) + rest;
   };
-  const std::string opening = place_name(where, lang);
-  const bool latin = static_cast<unsigned char>(opening.back()) < 0x80;
-  std::string text =
-      zh ? opening + (latin ? " " : "") + "的形状错误：" + tensor : "shape error in " + opening + ": " + tensor;
-  for (const std::string& name : also) text += (zh ? "、" : ", ") + name;
+  std::string text = headline(lang);
   if (!place.empty()) text += line("place", "位置", place);
-  text += line("has", "现在", number ? std::to_string(has[0]) : to_string(has));
-  text += line("needs", "需要", symbols + " = " + (number ? std::to_string(needs[0]) : numbers(*this)));
+  text += line("has", "现在", found()) + line("needs", "需要", needed());
   std::string evidence;
   std::size_t width = 11;
   for (const Source& source : from) {
@@ -195,9 +214,7 @@ std::string ShapeReport::text(Lang lang, const std::string& place) const {
     width += part.size();
   }
   if (!evidence.empty()) text += line("from", "依据", evidence);
-  std::string change = fix_words(*this, lang);
-  if (!instead.empty() && fix.kind != FixKind::multiply) change += zh ? "；或改 " + instead : "; or change " + instead;
-  return text + line("fix", "修改", change) + line("test", "测试", test);
+  return text + line("fix", "修改", change(lang)) + line("test", "测试", test);
 }
 
 ShapeError::ShapeError(const ShapeReport& found)

@@ -276,7 +276,7 @@ TEST_CASE("refusals open with the op, name both shapes and say what to do") {
   for (const Row& row :
        {Row{"+: shapes (2, 3) and (3, 2) differ", [&] { a + b; }},
         Row{"-: shapes (2, 3) and (3, 2) differ", [&] { a - b; }},
-        Row{"shape error in left * right: right\n  has      (3, 2)\n  needs    as left = (2, 3)\n", [&] { a* b; }},
+        Row{"shape error in left * right: right\n  has      (3, 2)\n  needs    left = (2, 3)\n", [&] { a* b; }},
         Row{"/: shapes (2, 3) and (3, 2) differ", [&] { a / b; }},
         Row{"max: shapes (2, 3) and (2) differ", [&] { max(a, v); }},
         Row{"where: shapes (3) and (2, 3) differ", [&] { where(mask, a, a); }},

@@ -354,6 +354,18 @@ TEST_SUITE("the shape doctor") {
     }
   }
 
+  TEST_CASE("* of a query and keys: the missing axis is named, and repeating it has to be written") {
+    const Var query = numbers_of(Shape{2, 3}), keys = numbers_of(Shape{2, 5, 3});
+    for (bool left : {true, false}) {
+      const auto report = report_of([&] { left ? query* keys : keys* query; });
+      REQUIRE(report);
+      CHECK(report->fix.kind == FixKind::repeat);
+      CHECK(report->fix.other == std::string("expand_new(") + (left ? "left" : "right") + ", Axis{1}, 5)");
+      CHECK(contains(report->text(Lang::en), "an axis is missing; repeat it openly: " + report->fix.other));
+    }
+    CHECK((expand_new(query, Axis{1}, 5) * keys).shape() == Shape{2, 5, 3});
+  }
+
   TEST_CASE("* of shapes that no product fits asks for one shape") {
     const auto report = report_of([] { Var(zeros(Shape{2, 3})) * Var(zeros(Shape{5, 7})); });
     REQUIRE(report);
