@@ -1,0 +1,86 @@
+// Lesson 07: an encoder and a decoder with one state between them, on the copy task: what fits through, what is
+// learned.
+#include <fmt/format.h>
+
+#include "lessons/07_bottleneck/by_hand.h"
+#include "lessons/07_bottleneck/find_out.h"
+#include "lessons/07_bottleneck/show.h"
+#include "lessons/common/lesson.h"
+#include "nn/checkpoint.h"
+
+using namespace gradus;
+using namespace gradus::lesson07;
+
+namespace {
+
+extern const Lesson lesson;
+
+Plan plan_for(const Options& options) {
+  Plan plan{4500, 1500, 1000, 400};
+  if (options.quick) plan = {600, 300, 125, 100};
+  if (options.full) plan = {24000, 6000, 1000, 1000};
+  if (options.steps) plan = {*options.steps, std::min(*options.steps, plan.small_steps), plan.sequences, plan.search};
+  if (options.steps && *options.steps < 50) plan.sequences = 25, plan.search = *options.steps;
+  return plan;
+}
+
+std::filesystem::path file_in(const Options& options, const char* name) {
+  return output_directory(options, lesson.id) / name;
+}
+
+int run(const Options& options) {
+  const Lang lang = options.lang;
+  const Terminal terminal = find_terminal(options);
+  const Plan plan = plan_for(options);
+  Metrics metrics(lesson.id, options);
+  for (const std::string& part : {packing(terminal, lang), two_ends(terminal, lang), losses(terminal, lang),
+                                  what_reaches_the_logits(terminal, lang)})
+    say("\n" + part);
+  say(fmt::format(
+      fmt::runtime(tr(lang,
+                      "\nCopy digits, lengths 1 to {}; chance 10 %; seed {}; {} steps, then small models of {} steps\n",
+                      "\n复制数字，长度 1 到 {}；随机水平 10 %；种子 {}；训练 {} 步，几个小模型各 {} 步\n")),
+      copy_longest, options.seed, plan.steps, plan.small_steps));
+  const Findings f = find_out(plan, options, terminal);
+  save_checkpoint(file_in(options, "model.safetensors"), {parameters(f.main.trained.net)});
+  const LineChart accuracy = accuracy_chart(f, lang), places = places_chart(f, lang), sweep = sweep_chart(f, lang);
+  for (const std::string& part : {verdict(f, lang) + draw_text(accuracy, terminal), exposure_table(f, terminal, lang),
+                                  draw_text(places, terminal), stored_table(f, terminal, lang),
+                                  sweep_table(f, terminal, lang), mistakes_table(f, terminal, lang)})
+    say("\n" + part);
+  save_plot(accuracy, file_in(options, "accuracy.svg"));
+  save_plot(places, file_in(options, "places.svg"));
+  save_plot(sweep, file_in(options, "sweep.svg"));
+  report(f, metrics);
+  metrics.at_most("seconds", 30, metrics.seconds());
+  say("\n" + metrics.target_table(terminal, lang));
+  say(fmt::format(
+      fmt::runtime(tr(lang, "pictures, numbers and the model: {}\nnow ask it: ./gradus try 07 \"3 1 4 1 5 9 2 6\"\n",
+                      "图、数据和模型都在：{}\n现在可以问它：./gradus try 07 \"3 1 4 1 5 9 2 6\"\n")),
+      output_directory(options, lesson.id).string()));
+  return metrics.write();
+}
+
+// `try`: copies the digits that were typed, on its own and with the right digit before given.
+int ask(const Options& options, const std::string& input) {
+  const std::filesystem::path file = file_in(options, "model.safetensors");
+  if (!std::filesystem::exists(file)) return not_trained_yet(options, lesson);
+  std::vector<std::int32_t> digits;
+  for (char c : input) {
+    if (c >= '0' && c <= '9') digits.push_back(c - '0');
+    else if (c != ' ' && c != ',')
+      throw ValueError(fmt::format("'{}' is no digit; type digits, such as \"3 1 4 1 5\"", printable({&c, 1})));
+  }
+  if (digits.empty()) throw ValueError("nothing to copy; type digits, such as \"3 1 4 1 5\"");
+  Generator unused(1);
+  CopyNet net(Sizes(), Ends::both, unused);
+  load_parameters(file, parameters(net));
+  say(copies(net, Ids(Shape{1, static_cast<std::int64_t>(digits.size())}, digits), options.lang));
+  return 0;
+}
+
+const Lesson lesson{"07_bottleneck", "The bottleneck", "瓶颈", 60, run, ask};
+
+}  // namespace
+
+int main(int argc, char** argv) { return lesson_main(lesson, argc, argv); }
