@@ -46,11 +46,13 @@ std::string text_of(const Ids& ids, std::int64_t row) {
 }
 
 // Tokens have the shape asked for.
-Result tokens_like(const std::string& what, const Ids& got, const Shape& shape) {
+Result tokens_like(const Words& what, const Ids& got, const Shape& shape) {
   if (got.size() == 0)
-    return holds(false, check::not_written, {"nothing is returned yet for " + what, what + " 还没有返回任何结果"});
+    return holds(false, check::not_written,
+                 {"nothing is returned yet for " + what.english + ": this is a place to fill",
+                  what.chinese + "还没有返回：这里要由你来写"});
   return holds(got.shape() == shape, check::wrong_shape,
-               {what + " has another shape than (B, T)", what + " 的形状不是 (B, T)"}, to_string(shape),
+               {what.english + " has another shape than (B, T)", what.chinese + "的形状不是 (B, T)"}, to_string(shape),
                to_string(got.shape()));
 }
 
@@ -61,11 +63,11 @@ Result shapes() {
   return first_of({
       {"teacher_inputs",
        [&] {
-         return tokens_like("the decoder's inputs", teacher_inputs(my.targets, start), {2, 5});
+         return tokens_like({"the decoder's input", "解码器的输入"}, teacher_inputs(my.targets, start), {2, 5});
        }},
       {"summary",
        [&] {
-         return has_shape("summary", summary(ones(Shape{2, 5, 6}, f64)), {2, 6}, "(B, 2 d)");
+         return has_shape("summary", summary(zeros(Shape{2, 5, 6}, f64)), {2, 6}, "(B, 2 d)");
        }},
       {"teach",
        [&] {
@@ -73,7 +75,7 @@ Result shapes() {
        }},
       {"write",
        [&] {
-         return tokens_like("what is written", write(my.s_0, 6, my.parts), {2, 6});
+         return tokens_like({"what is written", "写出的词"}, write(my.s_0, 6, my.parts), {2, 6});
        }},
       {"sequence_loss",
        [&] {
