@@ -49,10 +49,10 @@ std::string text_of(const Ids& ids, std::int64_t row) {
 Result tokens_like(const Words& what, const Ids& got, const Shape& shape) {
   if (got.size() == 0)
     return holds(false, check::not_written,
-                 {"nothing is returned yet for " + what.english + ": this is a place to fill",
-                  what.chinese + "还没有返回：这里要由你来写"});
+                 {"nothing is returned yet for " + what.en + ": this is a place to fill",
+                  what.zh + "还没有返回：这里要由你来写"});
   return holds(got.shape() == shape, check::wrong_shape,
-               {what.english + " has another shape than (B, T)", what.chinese + "的形状不是 (B, T)"}, to_string(shape),
+               {what.en + " has another shape than (B, T)", what.zh + "的形状不是 (B, T)"}, to_string(shape),
                to_string(got.shape()));
 }
 
