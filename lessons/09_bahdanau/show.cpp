@@ -161,7 +161,7 @@ std::string influence(const CopyModel& model, std::uint64_t seed, const Terminal
   const Probe probe = probe_influence(decoder, inputs, QueryTime::s_prev);
   return std::string(tr(lang, "Influence of the decoder's inputs on its attention, in the trained model (the probe):\n",
                         "训练好的模型里,解码器各步输入对注意力权重的影响(探针):\n")) +
-         probe.picture(terminal.width);
+         probe.picture(std::min(terminal.width, 80), lang);
 }
 
 std::string three_checks(std::uint64_t seed, const Terminal& terminal, Lang lang, Metrics& metrics) {
@@ -169,8 +169,8 @@ std::string three_checks(std::uint64_t seed, const Terminal& terminal, Lang lang
   const SwappedDecoder swapped = small_decoder<SwappedDecoder>(seed);
   const DecoderInputs inputs = random_inputs({7, 3, 4, 6, 5}, {}, false, seed);
   const std::vector<std::pair<std::string, DecoderUnderTest>> both{
-      {std::string(tr(lang, "paper: query s_{t-1}", "论文:query 为 s_{t-1}")), under_test(paper)},
-      {std::string(tr(lang, "swapped: query s_t", "对调:query 为 s_t")),
+      {std::string(tr(lang, "paper: query s_{t-1}", "论文：查询为 s_{t-1}")), under_test(paper)},
+      {std::string(tr(lang, "swapped: query s_t", "对调：查询为 s_t")),
        under_test("swapped", swapped, reference_parameters(swapped))}};
   Table table({std::string(tr(lang, "decoder", "解码器")), std::string(tr(lang, "self check", "自检")),
                std::string(tr(lang, "reference check", "参照检查")), std::string(tr(lang, "probe", "探针"))});
@@ -194,7 +194,12 @@ std::string three_checks(std::uint64_t seed, const Terminal& terminal, Lang lang
                                              "  dL/dW_a[0,0]:按论文为 {0:.6f},在“{2}”中为 {1:.6f}\n")),
                              paper_gradient, found, name);
     }
-    if (!g3.passed) details += "  " + g3.sentence + "\n";
+    if (!g3.passed) {
+      const std::string wrapped = wrap_to_width(g3.sentence.in(lang), std::min(terminal.width, 80) - 4);
+      details += "  ";
+      for (char c : wrapped) details += c == '\n' ? std::string("\n    ") : std::string(1, c);
+      details += "\n";
+    }
   }
   metrics.holds("the swap passes the self check", "passes", self[1]);
   metrics.holds("the swap fails the reference check", "fails", !reference[1]);
@@ -203,15 +208,15 @@ std::string three_checks(std::uint64_t seed, const Terminal& terminal, Lang lang
   const bool as_expected = self[0] && reference[0] && probed[0] && self[1] && !reference[1] && !probed[1];
   const std::string_view verdict =
       as_expected ? tr(lang,
-                       "Verdict: the swapped decoder takes s_t as its query; Bahdanau et al. 2014 take s_{t-1}.\n"
-                       "Its gradients agree with themselves, so the self check passes it. Only a check that knows the\n"
-                       "paper (reference) or asks what may depend on what (probe) sees the mistake.\n",
-                       "结论:对调的解码器用 s_t 作 query;Bahdanau 等(2014)用的是 s_{t-1}。\n"
-                       "它的梯度与它自己相符,所以自检放行;只有知道论文公式的参照检查,\n"
-                       "或者追问“谁可以依赖谁”的探针,才看得出这个错误。\n")
-                  : tr(lang, "Verdict: the checks did not come out as they should; see the table.\n",
-                       "结论:检查结果与预期不符,见下表。\n");
-  return std::string(verdict) + table.text(terminal) + details;
+                       "Verdict: the swapped decoder takes s_t as its query; Bahdanau et al. 2014 take s_{t-1}. Its "
+                       "gradients agree with themselves, so the self check passes it. Only a check that knows the "
+                       "paper (reference) or asks what may depend on what (probe) sees the mistake.",
+                       "结论：对调的解码器用 s_t 作查询；Bahdanau 等（2014）用的是 "
+                       "s_{t-1}。它的梯度与它自己相符，所以自检放行；"
+                       "只有知道论文公式的参照检查，或者追问“谁可以依赖谁”的探针，才看得出这个错误。")
+                  : tr(lang, "Verdict: the checks did not come out as they should; see the table.",
+                       "结论：检查结果与预期不符，见下表。");
+  return wrap_to_width(verdict, std::min(terminal.width, 80)) + "\n" + table.text(terminal) + details;
 }
 
 }  // namespace gradus::lesson09

@@ -146,7 +146,7 @@ void say_verdict(const Subject& subject, const Pictures& p, const Choices& choic
     say_wrapped(std::string(tr(lang, "test   ", "测试  ")), f.test, width);
   }
   for (const Probe* probe : {&p.influence, &p.route, &p.source, &p.sums, &p.padding, &p.hull}) {
-    if (!probe->passed && probe->can_tell) say_wrapped(probe->name + ": ", probe->sentence, width);
+    if (!probe->passed && probe->can_tell) say_wrapped(probe->name + ": ", probe->sentence.in(lang), width);
   }
   say_wrapped(std::string(tr(lang, "built: ", "实际：")), words(choices, lang), width);
 }

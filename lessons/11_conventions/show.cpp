@@ -252,7 +252,7 @@ std::string in_detail(char name, const Trainee& trainee, const Exam& exam, const
                                 name, title(trainee.choices.claim), 100 * exam.accuracy);
   const Pictures& p = exam.pictures;
   for (const Probe* probe : {&p.influence, &p.intervention, &p.route, &p.source, &p.sums, &p.padding, &p.hull}) {
-    out += probe->picture(width) + "\n";
+    out += probe->picture(width, lang) + "\n";
   }
   out += fmt::format("{}: {}\n{}: {}\n\n", tr(lang, "self check", "自检"), self_check_cell(exam, lang),
                      tr(lang, "reference check", "参照检查"), reference_cell(exam, lang));

@@ -208,8 +208,8 @@ Result passes(const ReferenceReport& report) {
 
 Result passes(const Probe& probe) {
   if (probe.passed) return std::nullopt;
-  Failure failure = plain(probe_failed, {probe.sentence, probe.sentence});
-  failure.got = probe.name + (probe.measured.empty() ? "" : ": " + probe.measured);
+  Failure failure = plain(probe_failed, probe.sentence);
+  failure.got = "probe_" + probe.name;
   return failure;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "nn/conventions/check_reference.h"
+#include "nn/conventions/said.h"
 
 namespace gradus {
 
@@ -28,10 +29,11 @@ struct Probe {
   std::string name;  // stable: "influence", "intervention", ...
   bool passed = false;
   bool can_tell = true;  // false: this input cannot answer the question, so nothing has passed
-  std::string sentence;  // what was seen, and what should have been
-  std::string measured;  // what the matrix shows, in a few words
+  Words sentence;        // what was seen, and what should have been
+  Words measured;        // what the matrix shows, in a few words
   Matrix matrix;
-  std::string picture(int width = 80) const;  // verdict line, then the matrix with shades and numbers, plain text
+  // Verdict line, then the matrix with shades and numbers, plain text.
+  std::string picture(int width = 80, Lang lang = Lang::en) const;
 };
 
 // When the decoder asks: with the state before the step (Bahdanau et al. 2014) or after it (Luong et al. 2015).

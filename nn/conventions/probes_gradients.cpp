@@ -86,11 +86,17 @@ Probe probe_parameters(const DecoderUnderTest& decoder, const DecoderInputs& inp
     }
     clear(decoder, in);
     probe.passed = unregistered.empty() && dead.empty();
-    if (probe.passed) probe.sentence = "every parameter has a gradient, and every leaf of the tape is registered";
-    if (!dead.empty()) probe.sentence = "no gradient reaches " + dead + ": computed and not used, or not used at all";
+    if (probe.passed)
+      probe.sentence = {"every parameter has a gradient, and every leaf of the tape is registered",
+                        "每个参数都有梯度，计算图的每个叶子都已登记"};
+    if (!dead.empty())
+      probe.sentence = {"no gradient reaches " + dead + ": computed and not used, or not used at all",
+                        "没有梯度到达 " + dead + "：算了没用上，或者根本没用"};
     if (!unregistered.empty()) {
-      probe.sentence += std::string(dead.empty() ? "" : "; ") + "a leaf of shape " + unregistered +
-                        " takes part but is in no list: it would never be trained or saved; add it to visit";
+      probe.sentence += {std::string(dead.empty() ? "" : "; ") + "a leaf of shape " + unregistered +
+                             " takes part but is in no list: it would never be trained or saved; add it to visit",
+                         std::string(dead.empty() ? "" : "；") + "形状为 " + unregistered +
+                             " 的叶子参与了计算却不在任何列表里：它永远不会被训练或保存；请加进 visit"};
     }
     probe.measured = probe.sentence;
     return probe;
@@ -123,10 +129,12 @@ Probe probe_linearity(const DecoderUnderTest& decoder, const DecoderInputs& inpu
       if (!(worst / size <= bound)) wrong += (wrong.empty() ? "" : ", ") + probe.matrix.rows[k];
     }
     probe.passed = wrong.empty();
-    probe.sentence = wrong.empty() ? "gradients are linear in the output gradient"
-                                   : "gradients of " + wrong +
-                                         " are not linear in the output gradient: a backward rule forgets dy, clips it "
-                                         "or adds something of its own";
+    probe.sentence = wrong.empty()
+                         ? Words("gradients are linear in the output gradient", "梯度对输出梯度是线性的")
+                         : Words("gradients of " + wrong +
+                                     " are not linear in the output gradient: a backward rule forgets dy, clips it "
+                                     "or adds something of its own",
+                                 wrong + " 的梯度对输出梯度不是线性的：某条反向规则忘了 dy、截断了它，或自己加了东西");
     probe.measured = probe.sentence;
     return probe;
   });
@@ -166,9 +174,11 @@ Probe probe_two_backwards(const DecoderUnderTest& decoder, const DecoderInputs& 
       }
     }
     probe.passed = wrong.empty();
-    probe.sentence = wrong.empty() ? "a second backward doubles every gradient"
-                                   : "a second backward does not double the gradient of " + wrong +
-                                         ": something is kept between two passes, or overwritten";
+    probe.sentence = wrong.empty()
+                         ? Words("a second backward doubles every gradient", "再做一次反向传播，每个梯度都加倍")
+                         : Words("a second backward does not double the gradient of " + wrong +
+                                     ": something is kept between two passes, or overwritten",
+                                 "再做一次反向传播， " + wrong + " 的梯度没有加倍：两次之间留下了什么，或者覆盖了什么");
     probe.measured = probe.sentence;
     return probe;
   });

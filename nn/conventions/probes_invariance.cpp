@@ -13,9 +13,10 @@ namespace {
 
 constexpr double allowed_ulps = 4;
 
-std::string far(double ulps) {
-  if (!std::isfinite(ulps)) return "not comparable";
-  return std::to_string(static_cast<long long>(std::ceil(std::min(ulps, 9e18)))) + " ulp";
+Words far(double ulps) {
+  if (!std::isfinite(ulps)) return {"not comparable", "无法比较"};
+  const std::string text = std::to_string(static_cast<long long>(std::ceil(std::min(ulps, 9e18)))) + " ulp";
+  return {text, text};
 }
 
 // The weights of one row of the batch, all steps: a picture for most of these probes.
@@ -61,7 +62,9 @@ Probe probe_permutation(const DecoderUnderTest& decoder, const DecoderInputs& in
   return guarded("permutation", [&](Probe probe) {
     const DecoderInputs in = fresh_leaves(inputs);
     const std::int64_t B = in.H.size(Axis{0}), T = in.H.size(Axis{1});
-    if (T < 2) return cannot_tell(probe, "one encoder position has no other order; use T_enc > 1");
+    if (T < 2)
+      return cannot_tell(probe, Words("one encoder position has no other order; use T_enc > 1",
+                                      "只有一个编码器位置，没有别的次序；请用 T_enc > 1"));
     std::vector<std::int64_t> from;  // position i of the new order holds old position from[i]: turned by one, reversed
     for (std::int64_t i = 0; i < T; ++i) from.push_back((2 * T - 2 - i) % T);
     DecoderInputs moved = in;
@@ -89,12 +92,17 @@ Probe probe_permutation(const DecoderUnderTest& decoder, const DecoderInputs& in
     const Apart gap = apart(expected, after);
     const double bound = 256;  // sums run in another order
     probe.passed = gap.ulps <= bound;
-    probe.sentence = probe.passed ? "encoder positions in another order: the weights move with them, all else stays"
-                                  : "encoder positions in another order change " + gap.output + " (" + far(gap.ulps) +
-                                        "): attention must not know positions";
+    const Words by = far(gap.ulps);
+    probe.sentence = probe.passed
+                         ? Words("encoder positions in another order: the weights move with them, all else stays",
+                                 "编码器位置换个次序：权重随之移动，其余不变")
+                         : Words("encoder positions in another order change " + gap.output + " (" + by.en +
+                                     "): attention must not know positions",
+                                 "编码器位置换个次序，" + gap.output + " 变了（" + by.zh + "）：注意力不该知道位置");
     probe.measured = probe.sentence;
     if (probe.passed && !told_apart && !before.weights.empty()) {
-      return cannot_tell(probe, "all weights are alike, so no order can be told from another");
+      return cannot_tell(
+          probe, Words("all weights are alike, so no order can be told from another", "所有权重都一样，分不清次序"));
     }
     return probe;
   });
@@ -108,7 +116,9 @@ Probe probe_padding_content(const DecoderUnderTest& decoder, const DecoderInputs
     for (std::int64_t b = 0; b < in.H.size(Axis{0}) && row < 0; ++b) {
       for (std::int64_t i = 0; i < in.H.size(Axis{1}); ++i) row = padded(b, i) ? b : row;
     }
-    if (row < 0) return cannot_tell(probe, "nothing is masked; give a mask with padding");
+    if (row < 0)
+      return cannot_tell(probe,
+                         Words("nothing is masked; give a mask with padding", "没有被掩码的位置；请给出带填充的掩码"));
     DecoderInputs other = in;
     other.H = replaced(in.H, 11, 100, padded);
     const DecoderRun before = decoder.run(in), after = decoder.run(other);
@@ -137,16 +147,25 @@ Probe probe_padding_content(const DecoderUnderTest& decoder, const DecoderInputs
     const bool exact = gap.bitwise && gradient_on_padding == 0;
     const bool rounded = gap.ulps <= 64 && gradient_on_padding <= 64 * epsilon_of(in.H.dtype()) * gradient;
     probe.passed = weight_on_padding == 0 && (exact || rounded);
-    if (weight_on_padding != 0) probe.sentence = "masked positions have weight";
-    else if (exact) probe.sentence = "other numbers at masked positions change nothing, not by one bit";
+    if (weight_on_padding != 0) probe.sentence = {"masked positions have weight", "被掩码的位置有权重"};
+    else if (exact)
+      probe.sentence = {"other numbers at masked positions change nothing, not by one bit",
+                        "被掩码的位置换成别的数，一个比特也不变"};
     else if (rounded)
-      probe.sentence =
+      probe.sentence = {
           "other numbers at masked positions change nothing beyond rounding: they take part in "
-          "the softmax and are divided out again; mask the scores instead";
-    else if (gap.ulps > 64) probe.sentence = "other numbers at masked positions change " + gap.output;
-    else probe.sentence = "a gradient flows into masked positions";
-    if (!probe.passed) probe.sentence += "; padding must have weight exactly 0 and gradient exactly 0";
-    probe.measured = exact ? "bitwise" : rounded ? "to rounding" : probe.sentence;
+          "the softmax and are divided out again; mask the scores instead",
+          "被掩码的位置换成别的数，除了舍入误差什么也不变：它们参与了 softmax，之后又被除掉；请改为对得分做掩码"};
+    else if (gap.ulps > 64)
+      probe.sentence = {"other numbers at masked positions change " + gap.output,
+                        "被掩码的位置换成别的数，" + gap.output + " 变了"};
+    else probe.sentence = {"a gradient flows into masked positions", "有梯度流入被掩码的位置"};
+    if (!probe.passed)
+      probe.sentence +=
+          {"; padding must have weight exactly 0 and gradient exactly 0", "；填充的权重必须恰好为 0，梯度必须恰好为 0"};
+    probe.measured = exact     ? Words("bitwise", "逐比特相同")
+                     : rounded ? Words("to rounding", "只差舍入误差")
+                               : probe.sentence;
     return probe;
   });
 }
@@ -176,10 +195,15 @@ Probe probe_padding_length(const DecoderUnderTest& decoder, const DecoderInputs&
     }
     const Apart gap = apart(before, after);
     probe.passed = gap.ulps <= allowed_ulps && !has_weight;
-    probe.sentence = probe.passed ? "two more masked positions change nothing (" + far(gap.ulps) + ")"
-                     : has_weight ? "two more masked positions get weight"
-                                  : "two more masked positions change " + gap.output + " (" + far(gap.ulps) + ")";
-    if (!probe.passed) probe.sentence += "; a sentence must not depend on the longest one in its batch";
+    const Words by = far(gap.ulps);
+    probe.sentence = probe.passed ? Words("two more masked positions change nothing (" + by.en + ")",
+                                          "再添两个被掩码的位置，什么也不变（" + by.zh + "）")
+                     : has_weight ? Words("two more masked positions get weight", "再添的两个被掩码的位置得到了权重")
+                                  : Words("two more masked positions change " + gap.output + " (" + by.en + ")",
+                                          "再添两个被掩码的位置，" + gap.output + " 变了（" + by.zh + "）");
+    if (!probe.passed)
+      probe.sentence +=
+          {"; a sentence must not depend on the longest one in its batch", "；一个句子不该取决于同批最长的句子"};
     probe.measured = probe.sentence;
     return probe;
   });
@@ -189,7 +213,9 @@ Probe probe_batch_neighbours(const DecoderUnderTest& decoder, const DecoderInput
   return guarded("batch_neighbours", [&](Probe probe) {
     const DecoderInputs in = fresh_leaves(inputs);
     const std::int64_t B = in.H.size(Axis{0});
-    if (B < 2) return cannot_tell(probe, "one example has no neighbours; use B > 1");
+    if (B < 2)
+      return cannot_tell(probe,
+                         Words("one example has no neighbours; use B > 1", "只有一个样本，没有邻居；请用 B > 1"));
     auto neighbour = [](std::int64_t b, std::int64_t) { return b > 0; };
     DecoderInputs other = in;
     other.y_emb = replaced(in.y_emb, 13, 2, neighbour);
@@ -228,13 +254,17 @@ Probe probe_batch_neighbours(const DecoderUnderTest& decoder, const DecoderInput
     clear(decoder, in);
     probe.passed = changed.bitwise && alone.ulps <= allowed_ulps && !mixed;
     if (!changed.bitwise)
-      probe.sentence = "example 1 changes with the other examples of its batch, in " + changed.output;
-    else if (mixed) probe.sentence = "gradients cross from one example to another";
+      probe.sentence = {"example 1 changes with the other examples of its batch, in " + changed.output,
+                        "样本 1 随同批的其他样本而变，变在 " + changed.output};
+    else if (mixed) probe.sentence = {"gradients cross from one example to another", "梯度从一个样本跑到了另一个"};
     else if (alone.ulps > allowed_ulps)
-      probe.sentence =
-          "example 1 alone differs from itself in a batch, in " + alone.output + " (" + far(alone.ulps) + ")";
-    else probe.sentence = "no example sees its neighbours in the batch";
-    if (!probe.passed) probe.sentence += "; an axis is confused: examples of a batch are independent";
+      probe.sentence = {
+          "example 1 alone differs from itself in a batch, in " + alone.output + " (" + far(alone.ulps).en + ")",
+          "样本 1 单独运行与在批里运行不同，差在 " + alone.output + "（" + far(alone.ulps).zh + "）"};
+    else probe.sentence = {"no example sees its neighbours in the batch", "没有样本看得见同批的邻居"};
+    if (!probe.passed)
+      probe.sentence +=
+          {"; an axis is confused: examples of a batch are independent", "；弄混了轴：同批的样本互不相干"};
     probe.measured = probe.sentence;
     return probe;
   });
@@ -245,9 +275,11 @@ Probe probe_determinism(const DecoderUnderTest& decoder, const DecoderInputs& in
     const DecoderInputs in = fresh_leaves(inputs);
     const Apart gap = apart(decoder.run(in), decoder.run(in));
     probe.passed = gap.bitwise;
-    probe.sentence = gap.bitwise ? "two runs on the same input agree bit for bit"
-                                 : "two runs on the same input differ in " + gap.output +
-                                       ": dropout that is still on, or a generator that goes on drawing?";
+    probe.sentence =
+        gap.bitwise ? Words("two runs on the same input agree bit for bit", "同一输入运行两次，逐比特相同")
+                    : Words("two runs on the same input differ in " + gap.output +
+                                ": dropout that is still on, or a generator that goes on drawing?",
+                            "同一输入运行两次，" + gap.output + " 不同：dropout 还开着，还是随机数发生器仍在抽数？");
     probe.measured = probe.sentence;
     return probe;
   });
@@ -258,15 +290,17 @@ Probe probe_weights_sum(const DecoderUnderTest& decoder, const DecoderInputs& in
     const DecoderInputs in = fresh_leaves(inputs);
     const DecoderRun run = decoder.run(in);
     const std::int64_t B = in.H.size(Axis{0}), T = in.H.size(Axis{1});
-    if (run.weights.empty()) return cannot_tell(probe, "this decoder returns no weights");
+    if (run.weights.empty())
+      return cannot_tell(probe, Words("this decoder returns no weights", "这个解码器不返回权重"));
     const double bound = 8 * epsilon_of(in.H.dtype()) * static_cast<double>(T);
     double off = 0, off_batch = 0, lowest = 0;
     probe.matrix = {numbered("alpha", static_cast<std::int64_t>(run.weights.size())), numbered("example", B), {}};
     for (const Var& alpha : run.weights) {
       if (alpha.shape() != Shape{B, T}) {
         probe.matrix = {};
-        probe.sentence =
-            "weights have shape " + to_string(alpha.shape()) + "; they must be (B, T_enc) = " + to_string(Shape{B, T});
+        probe.sentence = {
+            "weights have shape " + to_string(alpha.shape()) + "; they must be (B, T_enc) = " + to_string(Shape{B, T}),
+            "权重的形状是 " + to_string(alpha.shape()) + "，必须是 (B, T_enc) = " + to_string(Shape{B, T})};
         return probe;
       }
       for (double w : alpha.value().to_vector()) lowest = w >= lowest ? lowest : w;
@@ -280,12 +314,17 @@ Probe probe_weights_sum(const DecoderUnderTest& decoder, const DecoderInputs& in
     }
     const bool sums = off <= bound;
     probe.passed = sums && lowest >= 0;
-    if (probe.passed) probe.sentence = "the weights of every row sum to 1 over the encoder positions";
+    if (probe.passed)
+      probe.sentence = {"the weights of every row sum to 1 over the encoder positions",
+                        "每一行的权重在编码器各位置上的和为 1"};
     else if (!sums)
-      probe.sentence =
-          "the weights of a row do not sum to 1 over the encoder positions (off by " + std::to_string(off) + ")";
-    else probe.sentence = "some weight is negative";
-    if (!sums && off_batch <= bound) probe.sentence += "; they sum to 1 over the batch: the softmax has the wrong axis";
+      probe.sentence = {
+          "the weights of a row do not sum to 1 over the encoder positions (off by " + std::to_string(off) + ")",
+          "有一行权重在编码器各位置上的和不是 1（差 " + std::to_string(off) + "）"};
+    else probe.sentence = {"some weight is negative", "有负的权重"};
+    if (!sums && off_batch <= bound)
+      probe.sentence +=
+          {"; they sum to 1 over the batch: the softmax has the wrong axis", "；它们沿批次的和为 1：softmax 用错了轴"};
     probe.measured = probe.sentence;
     return probe;
   });
@@ -299,10 +338,13 @@ Probe probe_convex_hull(const DecoderUnderTest& decoder, const DecoderInputs& in
     large.H = parameter((in.H * 3.0).value());  // a tanh would show
     alike.H = parameter(copy(expand_new(select(in.H.value(), Axis{1}, 0), Axis{1}, T)));
     const DecoderRun run = decoder.run(large), same = decoder.run(alike);
-    if (run.contexts.empty() || run.weights.empty()) return cannot_tell(probe, "this decoder returns no contexts");
+    if (run.contexts.empty() || run.weights.empty())
+      return cannot_tell(probe, Words("this decoder returns no contexts", "这个解码器不返回上下文"));
     if (run.contexts[0].shape() != Shape{B, d_h}) {
-      probe.sentence = "contexts have shape " + to_string(run.contexts[0].shape()) +
-                       "; they must be (B, d_h) = " + to_string(Shape{B, d_h});
+      probe.sentence = {
+          "contexts have shape " + to_string(run.contexts[0].shape()) +
+              "; they must be (B, d_h) = " + to_string(Shape{B, d_h}),
+          "上下文的形状是 " + to_string(run.contexts[0].shape()) + "，必须是 (B, d_h) = " + to_string(Shape{B, d_h})};
       return probe;
     }
     const double eps = epsilon_of(in.H.dtype());
@@ -330,11 +372,21 @@ Probe probe_convex_hull(const DecoderUnderTest& decoder, const DecoderInputs& in
     }
     const double bound = 64 * eps;
     probe.passed = outside <= bound && unlike <= bound && other_sum <= bound;
-    if (probe.passed) probe.sentence = "every context is the weighted mean of the encoder states";
-    else if (!(outside <= bound)) probe.sentence = "a context lies outside the range of the encoder states";
-    else if (!(unlike <= bound)) probe.sentence = "with all encoder states equal the context is not equal to them";
-    else probe.sentence = "contexts are not the sum of weights times encoder states";
-    if (!probe.passed) probe.sentence += ": is it squashed, scaled, or made of something else than H?";
+    if (probe.passed)
+      probe.sentence = {"every context is the weighted mean of the encoder states",
+                        "每个上下文都是编码器隐藏状态的加权平均"};
+    else if (!(outside <= bound))
+      probe.sentence = {"a context lies outside the range of the encoder states",
+                        "有上下文落在编码器隐藏状态的范围之外"};
+    else if (!(unlike <= bound))
+      probe.sentence = {"with all encoder states equal the context is not equal to them",
+                        "编码器隐藏状态全都相等时，上下文与它们不等"};
+    else
+      probe.sentence = {"contexts are not the sum of weights times encoder states",
+                        "上下文不是权重乘编码器隐藏状态之和"};
+    if (!probe.passed)
+      probe.sentence += {": is it squashed, scaled, or made of something else than H?",
+                         "：它被压扁、被缩放，还是由 H 以外的东西算出？"};
     probe.measured = probe.sentence;
     return probe;
   });
@@ -343,9 +395,12 @@ Probe probe_convex_hull(const DecoderUnderTest& decoder, const DecoderInputs& in
 Probe probe_scorer(const DecoderUnderTest& decoder, const DecoderInputs& inputs) {
   return guarded("scorer", [&](Probe probe) {
     const DecoderInputs in = fresh_leaves(inputs);
-    if (!has_choice(in)) return cannot_tell(probe, "with one encoder position its weight is always 1; use T_enc > 1");
+    if (!has_choice(in))
+      return cannot_tell(probe, Words("with one encoder position its weight is always 1; use T_enc > 1",
+                                      "只有一个编码器位置时权重总是 1；请用 T_enc > 1"));
     const DecoderRun run = decoder.run(in);
-    if (run.weights.empty()) return cannot_tell(probe, "this decoder returns no weights");
+    if (run.weights.empty())
+      return cannot_tell(probe, Words("this decoder returns no weights", "这个解码器不返回权重"));
     clear(decoder, in);
     probe.matrix.columns = {"|d alpha|"};
     std::string dead;
@@ -369,14 +424,19 @@ Probe probe_scorer(const DecoderUnderTest& decoder, const DecoderInputs& inputs)
     }
     clear(decoder, in);
     if (!dead.empty() && std::all_of(run.weights.begin(), run.weights.end(), settled)) {
-      return cannot_tell(probe,
-                         "every weight is so sure of one position that nothing moves it; use a less certain input");
+      return cannot_tell(
+          probe, Words("every weight is so sure of one position that nothing moves it; use a less certain input",
+                       "每个权重都完全确定在一个位置上，什么都动不了它；请换一个不那么确定的输入"));
     }
     probe.passed = dead.empty();
-    probe.sentence = dead.empty()
-                         ? "the weights depend on the encoder states, the decoder's states and every parameter "
-                           "of the score"
-                         : "the weights do not depend on " + dead + ": the score cannot learn, or does not look there";
+    probe.sentence =
+        dead.empty()
+            ? Words(
+                  "the weights depend on the encoder states, the decoder's states and every parameter "
+                  "of the score",
+                  "权重依赖编码器隐藏状态、解码器状态和打分的每个参数")
+            : Words("the weights do not depend on " + dead + ": the score cannot learn, or does not look there",
+                    "权重不依赖 " + dead + "：打分学不到东西，或者不看那里");
     probe.measured = probe.sentence;
     return probe;
   });

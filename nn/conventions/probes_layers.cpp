@@ -50,11 +50,14 @@ Probe probe_latch(const CellUnderTest& cell, const Var& s_prev) {
     }
     const bool keeps = gap <= 4 * epsilon_of(s_prev.dtype()), renews = moved > 1e-6;
     probe.passed = keeps && renews;
-    probe.sentence = probe.passed
-                         ? "with the update gate at its end the state is kept unchanged, at the other it is new"
-                     : !keeps ? "with the update gate at the end that keeps, the state changes all the same: are z and "
-                                "1 - z exchanged, or is the gate not used?"
-                              : "the update gate does not renew the state";
+    probe.sentence =
+        probe.passed ? Words("with the update gate at its end the state is kept unchanged, at the other it is new",
+                             "更新门在一端时状态保持不变，在另一端时是新的")
+        : !keeps     ? Words(
+                           "with the update gate at the end that keeps, the state changes all the same: are z and "
+                               "1 - z exchanged, or is the gate not used?",
+                           "更新门在保留的一端，状态却照样改变：z 与 1 - z 弄反了，还是没有用上这个门？")
+                 : Words("the update gate does not renew the state", "更新门不能更新状态");
     probe.measured = probe.sentence;
     return probe;
   });
@@ -91,7 +94,9 @@ Probe probe_encoder_reach(const EncoderUnderTest& encoder, const Var& x, const s
     const Var leaf = fresh_leaf(x);
     const EncoderRun run = encoder.run(leaf, mask);
     const std::int64_t T = x.size(Axis{1}), d = run.H.size(Axis{2}) / 2, n = real_positions(mask, 0, T);
-    if (n < 2) return cannot_tell(probe, "row 0 has one real position, which both directions see; use longer rows");
+    if (n < 2)
+      return cannot_tell(probe, Words("row 0 has one real position, which both directions see; use longer rows",
+                                      "第 0 行只有一个真实位置，两个方向都看得见；请用更长的行"));
     probe.matrix.columns = numbered("x", T);
     std::string wrong;
     auto row = [&](const std::string& label, const Var& result, auto sees) {
@@ -122,11 +127,15 @@ Probe probe_encoder_reach(const EncoderUnderTest& encoder, const Var& x, const s
     row("forward_last", first_row_only(run.forward_last), [](std::int64_t) { return true; });
     row("backward_first", first_row_only(run.backward_first), [](std::int64_t) { return true; });
     probe.passed = wrong.empty();
-    probe.sentence = wrong.empty() ? "forward states see no later position, backward states no earlier one, the final "
-                                     "states see all, and none sees padding"
-                                   : wrong +
-                                         " see other positions than they should: the wrong end of a direction, a row "
-                                         "not turned round again, or padding that is read";
+    probe.sentence = wrong.empty()
+                         ? Words(
+                               "forward states see no later position, backward states no earlier one, the final "
+                               "states see all, and none sees padding",
+                               "前向状态看不见后面的位置，反向状态看不见前面的，最终状态看见全部，谁也看不见填充")
+                         : Words(wrong +
+                                     " see other positions than they should: the wrong end of a direction, a row "
+                                     "not turned round again, or padding that is read",
+                                 wrong + " 看见了不该看见的位置：取错了方向的一端、某行没有再转回来，或者读了填充");
     probe.measured = probe.sentence;
     return probe;
   });
@@ -151,19 +160,26 @@ Probe probe_encoder_padding(const EncoderUnderTest& encoder, const Var& x, const
     }
     const EncoderRun before = encoder.run(x, tight), after = encoder.run(changed, tight),
                      long_run = encoder.run(longer, wide);
-    std::string wrong;
+    Words wrong;
     for (std::int64_t b = 0; b < B; ++b) {
       const std::int64_t n = real_positions(mask, b, T);
       const auto first = seen_of_row(before, b, n), second = seen_of_row(after, b, n),
                  third = seen_of_row(long_run, b, n);
       for (std::size_t k = 0; k < first.size() && wrong.empty(); ++k) {
-        if (!bitwise_equal(first[k], second[k])) wrong = std::string("the content of padding changes ") + seen_names[k];
-        else if (ulps_apart(first[k], third[k]) > 4) wrong = std::string("more padding changes ") + seen_names[k];
+        if (!bitwise_equal(first[k], second[k]))
+          wrong = {std::string("the content of padding changes ") + seen_names[k],
+                   std::string("填充的内容改变了 ") + seen_names[k]};
+        else if (ulps_apart(first[k], third[k]) > 4)
+          wrong = {std::string("more padding changes ") + seen_names[k],
+                   std::string("更多的填充改变了 ") + seen_names[k]};
       }
     }
     probe.passed = wrong.empty();
-    probe.sentence = wrong.empty() ? "neither content nor length of the padding changes anything at real positions"
-                                   : wrong + ": does the backward direction start inside the padding?";
+    probe.sentence =
+        wrong.empty()
+            ? Words("neither content nor length of the padding changes anything at real positions",
+                    "填充的内容和长度都不改变真实位置上的任何东西")
+            : wrong + Words(": does the backward direction start inside the padding?", "：反向是从填充里开始的吗？");
     probe.measured = probe.sentence;
     return probe;
   });
@@ -173,7 +189,9 @@ Probe probe_encoder_neighbours(const EncoderUnderTest& encoder, const Var& x, co
   return guarded("encoder_neighbours", [&](Probe probe) {
     NoGrad no_grad;
     const std::int64_t B = x.size(Axis{0}), T = x.size(Axis{1});
-    if (B < 2) return cannot_tell(probe, "one example has no neighbours; use B > 1");
+    if (B < 2)
+      return cannot_tell(probe,
+                         Words("one example has no neighbours; use B > 1", "只有一个样本，没有邻居；请用 B > 1"));
     Generator generator(62, "neighbours");
     Tensor changed = random_uniform(x.shape(), -2, 2, generator, x.dtype());
     Tensor row_0 = select(changed, Axis{0}, 0);
@@ -184,10 +202,12 @@ Probe probe_encoder_neighbours(const EncoderUnderTest& encoder, const Var& x, co
     for (std::size_t k = 0; k < before.size(); ++k) {
       if (bitwise_equal(before[k], after[k])) continue;
       probe.passed = false;
-      probe.sentence = std::string("example 1 changes with the other examples of its batch, in ") + seen_names[k] +
-                       ": an axis is confused (a reshape for a transpose, batch for time)";
+      probe.sentence = {std::string("example 1 changes with the other examples of its batch, in ") + seen_names[k] +
+                            ": an axis is confused (a reshape for a transpose, batch for time)",
+                        std::string("样本 1 随同批的其他样本而变，变在 ") + seen_names[k] +
+                            "：弄混了轴（该转置却 reshape，或把批次当作时间）"};
     }
-    if (probe.passed) probe.sentence = "no example sees its neighbours in the batch";
+    if (probe.passed) probe.sentence = {"no example sees its neighbours in the batch", "没有样本看得见同批的邻居"};
     probe.measured = probe.sentence;
     return probe;
   });
@@ -197,7 +217,8 @@ Probe probe_exact_fit(const RegressionLoss& loss, const Tensor& prediction, cons
   return guarded("exact_fit", [&](Probe probe) {
     NoGrad no_grad;
     const std::int64_t n = target.shape()[0];
-    if (n < 2) return cannot_tell(probe, "one pair cannot be mispaired; use several");
+    if (n < 2)
+      return cannot_tell(probe, Words("one pair cannot be mispaired; use several", "只有一对，不会配错；请用几对"));
     auto reversed = [n](const Tensor& x) {
       std::vector<Var> rows;
       for (std::int64_t i = n; i-- > 0;) rows.push_back(select(x, Axis{0}, i));
@@ -211,13 +232,18 @@ Probe probe_exact_fit(const RegressionLoss& loss, const Tensor& prediction, cons
     probe.matrix = {{"exact fit", "pairs", "pairs reordered", "targets reordered"},
                     {"loss"},
                     {fit, loss_of_pairs, same_pairs, other_pairs}};
-    if (!(std::fabs(fit) <= bound)) probe.sentence = "an exact fit has loss " + std::to_string(fit) + ", not 0";
+    if (!(std::fabs(fit) <= bound))
+      probe.sentence = {"an exact fit has loss " + std::to_string(fit) + ", not 0",
+                        "完全吻合时损失是 " + std::to_string(fit) + "，不是 0"};
     else if (!(std::fabs(same_pairs - loss_of_pairs) <= bound * size))
-      probe.sentence = "the order of the pairs matters";
-    else if (other_pairs == loss_of_pairs) probe.sentence = "which target belongs to which prediction does not matter";
+      probe.sentence = {"the order of the pairs matters", "各对的次序居然有影响"};
+    else if (other_pairs == loss_of_pairs)
+      probe.sentence = {"which target belongs to which prediction does not matter", "哪个目标对应哪个预测居然没有影响"};
     else probe.passed = true;
-    probe.sentence = probe.passed ? "an exact fit has loss 0, and pairs count as pairs"
-                                  : probe.sentence + ": are all predictions compared with all targets?";
+    probe.sentence =
+        probe.passed ? Words("an exact fit has loss 0, and pairs count as pairs", "完全吻合时损失为 0，每一对各算各的")
+                     : probe.sentence + Words(": are all predictions compared with all targets?",
+                                              "：是不是把所有预测与所有目标都比较了？");
     probe.measured = probe.sentence;
     return probe;
   });
@@ -226,7 +252,9 @@ Probe probe_exact_fit(const RegressionLoss& loss, const Tensor& prediction, cons
 Probe probe_exact_fit(const TokenLoss& loss, std::int64_t vocab) {
   return guarded("exact_fit", [&](Probe probe) {
     NoGrad no_grad;
-    if (vocab < 2) return cannot_tell(probe, "with one token every loss is 0; use vocab > 1");
+    if (vocab < 2)
+      return cannot_tell(
+          probe, Words("with one token every loss is 0; use vocab > 1", "只有一个词时损失总是 0；请用 vocab > 1"));
     constexpr std::int64_t B = 2, T = 3;
     const Shape shape{B, T, vocab};
     Generator generator(71, "token loss");
@@ -255,16 +283,25 @@ Probe probe_exact_fit(const TokenLoss& loss, std::int64_t vocab) {
                     {fit, uniform_loss, plain, changed, appended, shifted}};
     auto differ = [](double a, double b, double bound) { return !(std::fabs(a - b) <= bound); };
     if (differ(fit, 0, 1e-12))
-      probe.sentence = "logits that are sure and right have loss " + std::to_string(fit) +
-                       ", not 0: a softmax before a loss that takes logits?";
-    else if (differ(plain, changed, 0)) probe.sentence = "logits at padding change the loss: pads are counted";
+      probe.sentence = {
+          "logits that are sure and right have loss " + std::to_string(fit) +
+              ", not 0: a softmax before a loss that takes logits?",
+          "确定而且正确的 logits 损失是 " + std::to_string(fit) + "，不是 0：在接受 logits 的损失之前先做了 softmax？"};
+    else if (differ(plain, changed, 0))
+      probe.sentence = {"logits at padding change the loss: pads are counted",
+                        "填充处的 logits 改变了损失：填充被算进去了"};
     else if (differ(plain, appended, 1e-12))
-      probe.sentence = "one more pad changes the loss: pads are in the denominator";
+      probe.sentence = {"one more pad changes the loss: pads are in the denominator",
+                        "多一个填充就改变损失：填充进了分母"};
     else if (differ(uniform_loss, log_V, 1e-12))
-      probe.sentence = "uniform logits have loss " + std::to_string(uniform_loss) + ", not log V";
-    else if (differ(plain, shifted, 1e-9)) probe.sentence = "the same number added to all logits changes the loss";
+      probe.sentence = {"uniform logits have loss " + std::to_string(uniform_loss) + ", not log V",
+                        "均匀的 logits 损失是 " + std::to_string(uniform_loss) + "，不是 log V"};
+    else if (differ(plain, shifted, 1e-9))
+      probe.sentence = {"the same number added to all logits changes the loss", "所有 logits 加上同一个数，损失变了"};
     else probe.passed = true;
-    if (probe.passed) probe.sentence = "an exact fit has loss 0, uniform logits log V, and padding counts for nothing";
+    if (probe.passed)
+      probe.sentence = {"an exact fit has loss 0, uniform logits log V, and padding counts for nothing",
+                        "完全吻合时损失为 0，均匀的 logits 为 log V，填充不算数"};
     probe.measured = probe.sentence;
     return probe;
   });
@@ -286,12 +323,18 @@ Probe probe_resume(const std::function<TrainingUnderTest()>& fresh, int steps, c
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) gap = std::max(gap, std::fabs(a[i] - b[i]));
     const bool same =
         a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
-    if (a == start) return cannot_tell(probe, "training changed nothing, so there was nothing to resume");
+    if (a == start)
+      return cannot_tell(
+          probe, Words("training changed nothing, so there was nothing to resume", "训练什么也没改变，没有可以恢复的"));
     probe.matrix = {{"largest gap"}, {"resumed"}, {gap}};
     probe.passed = same;
-    probe.sentence = same ? "training that was saved and resumed ends where uninterrupted training ends, bit for bit"
-                          : "resumed training ends elsewhere (largest gap " + std::to_string(gap) +
-                                "): is the optimiser's state, the step count or the order of the data lost?";
+    probe.sentence =
+        same ? Words("training that was saved and resumed ends where uninterrupted training ends, bit for bit",
+                     "保存后恢复的训练与不间断的训练逐比特到达同一处")
+             : Words("resumed training ends elsewhere (largest gap " + std::to_string(gap) +
+                         "): is the optimiser's state, the step count or the order of the data lost?",
+                     "恢复的训练到了别处（最大差 " + std::to_string(gap) +
+                         "）：丢了优化器的状态、步数，还是数据的次序？");
     probe.measured = probe.sentence;
     return probe;
   });

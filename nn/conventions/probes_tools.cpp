@@ -21,15 +21,15 @@ Probe guarded(const char* name, const std::function<Probe(Probe)>& ask) {
     return ask(probe);
   } catch (const std::exception& error) {
     probe.passed = false;
-    probe.sentence = std::string("it threw: ") + error.what();
+    probe.sentence = Words("it threw: ", "它抛出了异常：") + Words(error.what(), error.what());
     return probe;
   }
 }
 
-Probe cannot_tell(Probe probe, const std::string& why) {
+Probe cannot_tell(Probe probe, const Words& why) {
   probe.passed = false;
   probe.can_tell = false;
-  probe.sentence = "cannot tell: " + why;
+  probe.sentence = Words("cannot tell: ", "无法判断：") + why;
   return probe;
 }
 

@@ -16,7 +16,7 @@ DecoderInputs fresh_leaves(const DecoderInputs& inputs);
 
 // `ask` answered, or a failed probe that says which error was thrown.
 Probe guarded(const char* name, const std::function<Probe(Probe)>& ask);
-Probe cannot_tell(Probe probe, const std::string& why);
+Probe cannot_tell(Probe probe, const Words& why);
 
 // Gradients of one result, one component after the other (all rows of the batch at once): `see` is called after each.
 // Exact up to 16 components; beyond, 8 random directions whose squares estimate the same sum. `weight` is what to

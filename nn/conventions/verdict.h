@@ -9,15 +9,7 @@
 
 namespace gradus::diagnosis {
 
-// The same text in both languages, made at run time.
-struct Words {
-  std::string en, zh;
-  Words() = default;
-  Words(std::string english, std::string chinese) : en(std::move(english)), zh(std::move(chinese)) {}
-  Words(const Said& said) : en(said.en), zh(said.zh) {}
-  const std::string& in(Lang lang) const { return lang == Lang::zh ? zh : en; }
-  bool empty() const { return en.empty(); }
-};
+using Words = gradus::Words;
 
 // One thing that was found: a mistake, or a convention worth a note.
 struct Finding {

@@ -23,14 +23,14 @@ CommandSpec training_spec() {
   return spec;
 }
 
-using Words = std::vector<std::string>;
+using Line = std::vector<std::string>;
 
 }  // namespace
 
 TEST_SUITE("options") {
   TEST_CASE("misuse exits with 2 and one line that says what to do") {
     struct Row {
-      Words arguments;
+      Line arguments;
       const char* says;
     };
     const Row rows[] = {
@@ -80,7 +80,7 @@ TEST_SUITE("options") {
         parse_command(training_spec(), {"--steps", "7", "09", "--seed=5", "--threads", "3", "--out", "somewhere",
                                         "--plain", "--strict", "--resume", "--lang", "zh", "--json"});
     REQUIRE_FALSE(parsed.exit_code);
-    CHECK(parsed.words == Words{"09"});
+    CHECK(parsed.words == Line{"09"});
     CHECK(parsed.options.steps == 7);
     CHECK(parsed.options.seed == 5);
     CHECK(parsed.options.threads == 3);
@@ -106,7 +106,7 @@ TEST_SUITE("options") {
       CHECK(parsed.options.plain);
     }
     const ParsedCommand words = parse_command(training_spec(), {"--", "-x"});
-    CHECK(words.words == Words{"-x"});
+    CHECK(words.words == Line{"-x"});
   }
 
   TEST_CASE("options survive the way to a lesson's program") {
@@ -122,7 +122,7 @@ TEST_SUITE("options") {
     Options third;
     third.steps = 12;
     for (const Options& given : {options, other, third}) {
-      Words arguments = to_arguments(given);
+      Line arguments = to_arguments(given);
       arguments.push_back("09");
       const ParsedCommand parsed = parse_command(training_spec(), arguments);
       CAPTURE(parsed.text);
@@ -152,10 +152,10 @@ TEST_SUITE("options") {
     spec.extras = {{"--root", "DIR", "", ""}};
     const ParsedCommand parsed = parse_command(spec, {"--root", "/r", "--plain", "run", "--steps", "5", "--", "x"});
     REQUIRE_FALSE(parsed.exit_code);
-    CHECK(parsed.words == Words{"run", "--steps", "5", "--", "x"});
+    CHECK(parsed.words == Line{"run", "--steps", "5", "--", "x"});
     CHECK(parsed.extras.at("--root") == "/r");
     CHECK(parse_command(spec, {"--bogus", "run"}).exit_code == 2);
-    CHECK(parse_command(spec, {"run", "--help"}).words == Words{"run", "--help"});
+    CHECK(parse_command(spec, {"run", "--help"}).words == Line{"run", "--help"});
   }
 
   TEST_CASE("help fits into 80 columns, in both languages, and names every option") {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <sstream>
 
 #include "tests/mutants/learner.h"
 
@@ -48,7 +49,7 @@ void expect_all_pass(const DecoderUnderTest& decoder, const DecoderInputs& input
   for (const Probe& probe : probe_all(decoder, inputs, claim)) {
     INFO(probe.picture());
     CHECK(probe.passed);
-    if (probe.name == "padding_content") CHECK(probe.measured == "bitwise");
+    if (probe.name == "padding_content") CHECK(probe.measured.en == "bitwise");
   }
 }
 
@@ -250,7 +251,7 @@ TEST_CASE("G3: an input that cannot tell is not a pass") {
     INFO(probe.picture());
     CHECK_FALSE(probe.can_tell);
     CHECK_FALSE(probe.passed);
-    CHECK(probe.sentence.rfind("cannot tell: ", 0) == 0);
+    CHECK(probe.sentence.en.rfind("cannot tell: ", 0) == 0);
   }
 }
 
@@ -259,7 +260,7 @@ TEST_CASE("G3: a decoder that throws has failed, with its words") {
   for (const Probe& probe : probe_all(broken, some_inputs(), claim_bahdanau2014())) {
     CAPTURE(probe.name);
     CHECK_FALSE(probe.passed);
-    CHECK(probe.sentence.find("W_a: no") != std::string::npos);
+    CHECK(probe.sentence.en.find("W_a: no") != std::string::npos);
   }
 }
 
@@ -296,6 +297,8 @@ TEST_CASE("G3: pictures fit the terminal and open with the verdict") {
       CHECK(std::count(picture.begin(), picture.end(), '\n') >= T + 2);
     }
   }
+  CHECK(probe_influence(decoder, some_inputs(), QueryTime::s_t).picture(80, Lang::zh).rfind("influence：不通过：", 0) ==
+        0);
   CHECK(probe_influence(decoder, some_inputs(), QueryTime::s_t).picture().rfind("influence: FAILED: ", 0) == 0);
   const DecoderInputs one_position = random_inputs(different.decoder, {2, 3, 1}, false, 9);
   CHECK(probe_scorer(decoder, one_position).picture().rfind("scorer: CANNOT TELL: ", 0) == 0);
@@ -388,6 +391,29 @@ TEST_CASE("G3: bidirectional encoders of every cell") {
   }
 }
 
+TEST_CASE("G3: every probe speaks both languages, in lines that fit") {
+  // Columns of a line: characters of Chinese text (three bytes, first byte e3 to e9 or ef) take two.
+  auto columns = [](const std::string& line) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(line[i]);
+      count += (byte & 0xc0) == 0x80 ? 0 : byte == 0xef || (byte >= 0xe3 && byte <= 0xe9) ? 2 : 1;
+    }
+    return count;
+  };
+  const DecoderUnderTest decoder = under_test(some_bahdanau());
+  for (const DecoderClaim& claim : {claim_bahdanau2014(), claim_luong2015()}) {
+    for (const Probe& probe : probe_all(decoder, some_inputs(), claim)) {
+      INFO(probe.picture(60, Lang::zh));
+      CHECK(!probe.sentence.zh.empty());
+      CHECK(columns(probe.sentence.zh) < probe.sentence.zh.size());  // Chinese, not English once more
+      CHECK(probe.measured.empty() == probe.measured.zh.empty());
+      std::istringstream lines(probe.picture(60, Lang::zh));
+      for (std::string line; std::getline(lines, line);) CHECK(columns(line) <= 60);
+    }
+  }
+}
+
 TEST_CASE("G3: a mask that is multiplied in and divided out again passes, to rounding") {
   learner::Learner l = learner::bahdanau(different.decoder);
   l.weights = [](const learner::Learner&, const learner::Now& now) {
@@ -399,5 +425,5 @@ TEST_CASE("G3: a mask that is multiplied in and divided out again passes, to rou
   const Probe probe = probe_padding_content(learner::under_test("renormalised", l), some_inputs());
   INFO(probe.picture());
   CHECK(probe.passed);
-  CHECK(probe.measured == "to rounding");
+  CHECK(probe.measured.en == "to rounding");
 }
