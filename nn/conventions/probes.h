@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "nn/conventions/check_reference.h"
-#include "nn/conventions/said.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus {
 
