@@ -321,7 +321,9 @@ class Doctor {
     if (found_.row(i).parameter || found_.row(i).leading) return -1;
     for (int other = 0; other < rows(); ++other) {
       const Row& row = found_.row(other);
-      if (other == i || row.parameter || row.number || row.leading || row.rank != found_.shape(i).rank()) continue;
+      if (other == i || (found_.there(other) && found_.grid(other) != found_.grid(i)) || row.parameter || row.number ||
+          row.leading || row.rank != found_.shape(i).rank())
+        continue;
       const Extents wanted = needs(solution, other, false), own = needs(solution, i, true);
       bool same = true, told = false;
       for (int axis = 0; axis < row.rank; ++axis) {

@@ -111,10 +111,11 @@ std::string resize_words(const ShapeReport& r, bool zh) {
 
 std::string fix_words(const ShapeReport& r, Lang lang) {
   const bool zh = lang == Lang::zh;
-  std::string t = r.tensor;
-  if (!r.also.empty() && r.fix.kind != FixKind::exchange) {
-    for (const std::string& name : r.also) t += (zh ? "、" : ", ") + name;
-  }
+  std::string others;
+  for (const std::string& name : r.also) others += (others.empty() ? "" : zh ? "、" : ", ") + name;
+  const bool alone = others.empty() || r.fix.kind == FixKind::exchange;
+  const std::string t = alone ? r.tensor : r.tensor + (zh ? "、" : ", ") + others;
+  const std::string same = alone ? "" : zh ? "（" + others + " 同样）" : " (" + others + " likewise)";
   const bool batch_first = r.symbols.rfind("(B, ", 0) == 0;
   const std::string shape = r.symbols + " = " + numbers(r);
   switch (r.fix.kind) {
@@ -128,13 +129,13 @@ std::string fix_words(const ShapeReport& r, Lang lang) {
         call += ", Axis{" + std::to_string(r.fix.a) + "}, Axis{" + std::to_string(r.fix.b) + "}";
       call += ")";
       const bool order = batch_first && r.fix.a == 0;
-      if (zh) return "传入 " + call + (order ? "：批次在前" : "") + (r.also.empty() ? "" : "（" + t + " 同样处理）");
-      return "pass " + call + (order ? ": batch first" : "") + (r.also.empty() ? "" : " (the same for " + t + ")");
+      if (zh) return "传入 " + call + (order ? "：批次在前" : "") + same;
+      return "pass " + call + (order ? ": batch first" : "") + same;
     }
     case FixKind::insert_axis:
       if (r.grid) return zh ? "把 " + t + " 做成 " + shape : "build " + t + " as " + shape;
-      return zh ? "传入 " + reshaped(r.tensor, r.fix.to) + "：批次为 1 也要有批次轴"
-                : "pass " + reshaped(r.tensor, r.fix.to) + ": a batch of one has its axis";
+      return zh ? "传入 " + reshaped(r.tensor, r.fix.to) + "：批次为 1 也要有批次轴" + same
+                : "pass " + reshaped(r.tensor, r.fix.to) + ": a batch of one has its axis" + same;
     case FixKind::drop_axis:
     case FixKind::reshape:
       if (r.grid) return zh ? "把 " + t + " 做成 " + shape : "build " + t + " as " + shape;
@@ -142,7 +143,7 @@ std::string fix_words(const ShapeReport& r, Lang lang) {
         return zh ? "在创建 " + t + " 的地方用 " + reshaped(r.tensor, r.fix.to)
                   : "use " + reshaped(r.tensor, r.fix.to) + " where it is made";
       }
-      return (zh ? "传入 " : "pass ") + reshaped(r.tensor, r.fix.to);
+      return (zh ? "传入 " : "pass ") + reshaped(r.tensor, r.fix.to) + same;
     case FixKind::exchange:
       return zh ? "交换 " + t + " 和 " + r.fix.other : "exchange " + t + " and " + r.fix.other;
     case FixKind::pass_other:

@@ -39,6 +39,19 @@ tensor/random.cpp | std::rotl(s[3], 45) | std::rotl(s[3], 44) | tensor
 tensor/random.cpp | >= rejected) | >= 0) | tensor
 tensor/random.cpp | if (s > 0 && s < 1) | if (s > 0) | tensor
 tensor/random.cpp | next() >> 11) * 0x1p-53 | next() >> 12) * 0x1p-52 | tensor
+tensor/doctor/contract.cpp | if (known >= 0 && known != given[i].number) return false; | ; | nn
+tensor/doctor/contract.cpp | pass < 2 | pass < 1 | nn
+tensor/doctor/contract.cpp | if (letters == 0 && left != 0) return false; | ; | nn
+tensor/doctor/contract.cpp | left % factor != 0 | false | nn
+tensor/doctor/doctor.cpp | for (std::size_t more = 0; more <= | for (std::size_t more = 1; more <= | nn
+tensor/doctor/doctor.cpp | found_.row(i).parameter ? 0.5 : 0 | found_.row(i).parameter ? 0 : 0.5 | nn
+tensor/doctor/doctor.cpp | blame.mended ? -axes : axes | blame.mended ? axes : -axes | nn
+tensor/doctor/doctor.cpp | if (other.open == sum.open && other.left != sum.left) return std::nullopt; | ; | nn
+tensor/doctor/doctor.cpp | if (same && told) return other; | if (same) return other; | nn
+tensor/doctor/doctor.cpp | if (n == 2 && exchange(blame, blame.rows[1])) return true; | ; | nn
+tensor/doctor/doctor.cpp | if (found_.grid(first) != found_.grid(other)) return false; | ; | nn
+tensor/doctor/doctor.cpp | if (product != length) return false; | ; | nn
+tensor/doctor/doctor.cpp | if (large.without(Axis{axis}) != small) continue; | ; | nn
 autograd/var.cpp | if (!node->inputs.empty()) node->grad = Tensor(); | if (false) node->grad = Tensor(); | autograd
 autograd/var.cpp | return a->id > b->id; | return a->id < b->id; | autograd
 autograd/var.cpp | if (edge.node->value.version() != edge.version) { | if (false) { | autograd

@@ -377,21 +377,66 @@ TEST_SUITE("the shape doctor") {
 
   constexpr Contract cell("cell", "G  W (G d_s, d_in)  b (G d_s); x (B, d_in)  s (B, d_s)");
 
+  Given of(const Shape& shape, bool grid = false) {
+    Given given;
+    given.shape = &shape;
+    given.grid = grid;
+    return given;
+  }
+  bool fits(const Contract& contract, const std::vector<Given>& given) {
+    return contract.fits(given.data(), given.size());
+  }
+
   TEST_CASE("a contract binds letters where it meets them, and leaves out what is not there") {
-    const Shape W{15, 9}, b{15}, x{3, 9}, s{3, 5};
-    const auto of = [](const Shape& shape) {
-      Given given;
-      given.shape = &shape;
-      return given;
-    };
-    const auto fits = [&](std::vector<Given> given) { return cell.fits(given.data(), given.size()); };
-    CHECK(fits({3, of(W), of(b), of(x), of(s)}));
-    CHECK(fits({3, of(W), {}, {}, of(s)}));
-    CHECK(fits({3, {}, {}, {}, {}}));
-    CHECK_FALSE(fits({4, of(W), of(b), of(x), of(s)}));  // 15 is no multiple of 4
-    CHECK_FALSE(fits({5, of(W), of(b), of(x), of(s)}));  // d_s would be 3
-    const Shape bad_rank{15, 1};
-    CHECK_FALSE(fits({3, of(W), of(bad_rank), of(x), of(s)}));
+    const Shape W{15, 9}, b{15}, x{3, 9}, s{3, 5}, flat{15, 1};
+    CHECK(fits(cell, {3, of(W), of(b), of(x), of(s)}));
+    CHECK(fits(cell, {3, of(W), {}, {}, of(s)}));
+    CHECK(fits(cell, {3, {}, {}, {}, {}}));
+    CHECK_FALSE(fits(cell, {4, of(W), {}, {}, {}}));              // 15 is no multiple of 4
+    CHECK_FALSE(fits(cell, {5, of(W), of(b), of(x), of(s)}));     // d_s would be 3
+    CHECK_FALSE(fits(cell, {3, of(W), of(flat), of(x), of(s)}));  // two axes
+  }
+
+  TEST_CASE("a number that contradicts a tensor is seen, whichever comes first") {
+    constexpr Contract before("", "k  x (k)"), after("", "x (k)  k");
+    const Shape five{5};
+    CHECK(fits(before, {5, of(five)}));
+    CHECK_FALSE(fits(before, {6, of(five)}));
+    CHECK(fits(after, {of(five), 5}));
+    CHECK_FALSE(fits(after, {of(five), 6}));
+  }
+
+  // ---- what is found from bare contracts
+
+  TEST_CASE("sums of which no term is known are evidence for each other") {
+    constexpr Contract sums("", "P (a + b)  Q (a + b)  R (a + b)");
+    const Shape five{5}, six{6};
+    const ShapeReport report = examine(sums, "", {of(six), of(five), of(five)});
+    CHECK(report.tensor == "P");
+    CHECK(report.needs == Extents{5});
+    CHECK(report.from.at(0).name == "Q");
+  }
+
+  TEST_CASE("a tensor is not taken for another one of which nothing is known") {
+    constexpr Contract two("", "w (k); s (B)  U (B, T, k)  V (B, T, h)");
+    const Shape w{6}, s{3}, U{3, 7, 9};
+    const ShapeReport report = examine(two, "", {of(w), of(s), of(U), {}});
+    CHECK(report.tensor == "U");
+    CHECK(report.fix.kind == FixKind::resize);
+  }
+
+  TEST_CASE("as many numbers are not enough for a reshape: axes must be split or merged") {
+    constexpr Contract one("", "a b c  x (a, b, c)");
+    const Shape merged{6, 4}, torn{12, 2};
+    CHECK(examine(one, "", {2, 3, 4, of(merged)}).fix.kind == FixKind::reshape);
+    CHECK(examine(one, "", {2, 3, 4, of(torn)}).fix.kind == FixKind::resize);
+  }
+
+  TEST_CASE("a mask and a tensor are not exchanged") {
+    constexpr Contract pair("", "a b c d  P (a, b)  mask (c, d)");
+    const Shape P{4, 5}, mask{2, 3};
+    CHECK(examine(pair, "", {2, 3, 4, 5, of(P), of(mask)}).fix.kind == FixKind::exchange);
+    CHECK(examine(pair, "", {2, 3, 4, 5, of(P), of(mask, true)}).fix.kind == FixKind::resize);
   }
 
   TEST_CASE("a contract reads what it says") {
@@ -416,6 +461,9 @@ TEST_SUITE("the shape doctor") {
     REQUIRE(report);
     CHECK(report->fix.kind == FixKind::swap_axes);
     CHECK(std::set<std::string>{report->tensor, report->also.at(0)} == std::set<std::string>{"keys", "values"});
+    CHECK(contains(report->text(Lang::en),
+                   "fix      pass transpose(keys, Axis{0}, Axis{1}): batch first (values likewise)"));
+    CHECK(contains(report->text(Lang::zh), "修改     传入 transpose(keys, Axis{0}, Axis{1})：批次在前（values 同样）"));
     apply(*report, world, right);
     CHECK_NOTHROW(p.run(world));
   }
