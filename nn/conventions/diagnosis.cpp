@@ -722,6 +722,7 @@ class Search {
              "逐项对照论文公式检查" + f.where.zh};
     f.test = "CHECK(check_reference(decoder, inputs, claimed).passed);";
     verdict_.findings.push_back(f);
+    for (std::size_t i : group.fields) open_[i].clear();  // what fits nowhere is no fault of the input
   }
 
   std::pair<Kind, Words> kind_from_invariants(const Group& group, const std::vector<Scored>& tried) {
@@ -732,9 +733,13 @@ class Search {
       for (double x : get(given_, name).data)
         if (!std::isfinite(x))
           return {Kind::numerics, {"; " + name + " holds NaN or infinities", ";" + name + " 含有 NaN 或无穷"}};
-    if ((in(Stage::weights) || in(Stage::heads)) && there("alpha") && get(given_, "alpha").shape.size() == 3) {
+    if ((in(Stage::weights) || in(Stage::heads)) && there("alpha")) {
       if (const auto seen = seen_in_weights()) return *seen;
     }
+    if (in(Stage::heads) && there("alpha") && there("output"))
+      return {Kind::convention, agrees_on("alpha", group, tried)
+                                    ? Words{"; the weights agree, the output does not", ";权重相符,输出不符"}
+                                    : Words{"; the weights disagree already", ";权重就已不符"}};
     // A first step that agrees clears the gates: what later steps are given is wrong.
     if (in(Stage::cell) && first_step_tells() && agrees_at_first(group, tried))
       return {Kind::convention,
@@ -748,6 +753,16 @@ class Search {
       if (std::holds_alternative<GruConvention>(base_.decoder.cell)) return {Kind::gru, {}};
     }
     return {Kind::convention, {}};
+  }
+
+  // Whether a hypothesis without mistakes gives one of a group's outputs.
+  bool agrees_on(const char* output, const Group& group, const std::vector<Scored>& tried) {
+    Group alone = group;
+    alone.outputs = {output};
+    return std::any_of(tried.begin(), tried.end(), [&](const Scored& s) {
+      const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
+      return model && residual(alone, *model, given_) < tolerance_;
+    });
   }
 
   // From a state of zeros, mistakes in what a cell does with its state do not show at the first step.
@@ -814,41 +829,42 @@ class Search {
     return agrees;
   }
 
-  // What the sums of the weights say without any hypothesis.
+  // What the sums of the weights, (B, T, T_enc) or (B, heads, T, T_enc), say without any hypothesis.
   std::optional<std::pair<Kind, Words>> seen_in_weights() const {
     const Array& alpha = get(given_, "alpha");
+    const Dims& shape = alpha.shape;
     const double eps = single_ ? 1e-4 : 1e-8;
-    const std::size_t B = alpha.dim(0), T = alpha.dim(1), n = alpha.dim(2);
-    bool by_keys = true, by_batch = true, by_steps = true, ones = true;
+    const std::size_t B = shape[0], T = shape[shape.size() - 2], n = shape.back(), all = alpha.data.size();
+    if (all == 0) return std::nullopt;
+    // Along axes other than the last a sum of 0 is one of masked weights.
+    const auto sums_to_one = [&](std::size_t axis) {
+      std::size_t stride = 1;
+      for (std::size_t k = axis + 1; k < shape.size(); ++k) stride *= shape[k];
+      for (std::size_t first = 0; first < all; ++first) {
+        if (first / stride % shape[axis]) continue;
+        double sum = 0;
+        for (std::size_t k = 0; k < shape[axis]; ++k) sum += alpha.data[first + k * stride];
+        if (!(std::fabs(sum - 1) < eps || (sum == 0 && stride > 1))) return false;
+      }
+      return true;
+    };
+    const bool by_keys = sums_to_one(shape.size() - 1), by_batch = sums_to_one(0),
+               by_steps = sums_to_one(shape.size() - 2);
+    bool ones = true;
     double padded = 0;
     std::set<std::size_t> leaking;  // steps at which padding gets weight
     const Array* mask = reference::find(given_, "mask");
-    for (std::size_t b = 0; b < B; ++b)
-      for (std::size_t t = 0; t < T; ++t) {
-        double sum = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-          const double x = alpha.at({b, t, i});
-          sum += x;
-          if (mask && mask->at({b, i}) == 0) {
-            padded = std::max(padded, std::fabs(x));
-            if (std::fabs(x) > eps) leaking.insert(t + 1);
-          } else ones = ones && std::fabs(x - 1) < eps;
-        }
-        by_keys = by_keys && std::fabs(sum - 1) < eps;
-      }
-    for (std::size_t t = 0; t < T; ++t)
-      for (std::size_t i = 0; i < n; ++i) {
-        double sum = 0;
-        for (std::size_t b = 0; b < B; ++b) sum += alpha.at({b, t, i});
-        by_batch = by_batch && (std::fabs(sum - 1) < eps || sum == 0);
-      }
-    for (std::size_t b = 0; b < B; ++b)
-      for (std::size_t i = 0; i < n; ++i) {
-        double sum = 0;
-        for (std::size_t t = 0; t < T; ++t) sum += alpha.at({b, t, i});
-        by_steps = by_steps && (std::fabs(sum - 1) < eps || sum == 0);
-      }
+    if (mask && mask->shape != Dims{B, n}) mask = nullptr;
+    for (std::size_t k = 0; k < all; ++k) {
+      const double x = alpha.data[k];
+      if (mask && mask->at({k / (all / B), k % n}) == 0) {
+        padded = std::max(padded, std::fabs(x));
+        if (std::fabs(x) > eps) leaking.insert(k / n % T + 1);
+      } else ones = ones && std::fabs(x - 1) < eps;
+    }
     if (!by_keys && ones && n > 1) return {{Kind::axis, {"; every weight is 1", ";每个权重都是 1"}}};
+    if (!by_keys && shape.size() == 4 && sums_to_one(1) && shape[1] > 1)
+      return {{Kind::axis, {"; the weights sum to 1 over the heads", ";权重沿头维求和为 1"}}};
     if (!by_keys && by_batch && B > 1)
       return {{Kind::axis, {"; the weights sum to 1 over the batch", ";权重沿批维求和为 1"}}};
     if (!by_keys && by_steps && T > 1)

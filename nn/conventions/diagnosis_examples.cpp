@@ -103,7 +103,7 @@ Model base_model(const Recipe& recipe) {
   else if (recipe.gates == 4) m.decoder.cell = LstmConvention{};
   else m.decoder.cell = ElmanConvention{};
   m.decoder.layers = recipe.layers;
-  m.heads.heads = recipe.heads;
+  m.heads.heads = recipe.kind == TraceKind::multi_head ? recipe.heads : 1;
   if (recipe.kind == TraceKind::multi_head) m.decoder.attention.score.score = Score::scaled_dot;
   return m;
 }

@@ -230,6 +230,8 @@ class Stages {
         if (model_.first_state_ignored && t == 0)
           for (CellState& zero : state) zero.h.assign(zero.h.size(), 0), zero.c.assign(zero.c.size(), 0);
         else if (is_.carry == Carry::initial) state = first;
+        else if (t > 0 && (is_.carry == Carry::attentional || is_.carry == Carry::context))
+          state.back().h = part(is_.carry == Carry::context ? c_prev : htilde_prev, b, t);
         else state.back().h = copy(s.row({b, t}));
         if (lstm && memory && !(model_.first_state_ignored && t == 0))
           state.back().c = copy(memory->row({b, is_.carry == Carry::initial ? 0 : t}));
@@ -308,6 +310,8 @@ Array slice(const Array& states, std::size_t i) {
   return Array({states.dim(1), states.dim(2)}, {start, start + static_cast<std::ptrdiff_t>(n)});
 }
 
+const Array* given_or_made(const Array& state) { return state.data.empty() ? nullptr : &state; }
+
 Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = nullptr,
                  const Intervention& intervention = {}) {
   const CellConvention& cell = model.decoder.cell;
@@ -325,21 +329,26 @@ Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = 
       if (k) run.reading = model.both.backward, run.outputs_in_reading_order = model.both.backward_in_reading_order;
       const std::size_t i = l * (both ? 2 : 1) + k;
       Array h, c;
-      if (h0) h = slice(*h0, i);
-      if (c0) c = slice(*c0, i);
+      const BackwardStart from = k ? model.both.start : BackwardStart::own;
+      const std::size_t start = from == BackwardStart::forward_start ? i - 1 : i;
+      const bool continues = from == BackwardStart::forward_final;
+      if (h0) h = slice(*h0, start);
+      if (c0) c = slice(*c0, start);
+      if (continues) h = runs[0].final_h, c = runs[0].final_c;
       const std::string cell_name = suffix + (k ? "_reverse" : "");
       Still beside;
       CellWeights weights;
       Array calm_h, calm_c;
       if (still) {
         weights = cell_weights(*still, cell_name);
-        if (still_h0) calm_h = slice(*still_h0, i);
-        if (still_c0) calm_c = slice(*still_c0, i);
-        beside = {&weights, &still_x, still_h0 ? &calm_h : nullptr, still_c0 ? &calm_c : nullptr, intervention};
+        if (still_h0) calm_h = slice(*still_h0, start);
+        if (still_c0) calm_c = slice(*still_c0, start);
+        if (continues) calm_h = still_runs[0].final_h, calm_c = still_runs[0].final_c;
+        beside = {&weights, &still_x, given_or_made(calm_h), given_or_made(calm_c), intervention};
         still_runs.push_back(run_sequence(cell, run, weights, still_x, lengths, beside.h0, beside.c0));
       }
-      runs.push_back(run_sequence(cell, run, cell_weights(given, cell_name), x, lengths, h0 ? &h : nullptr,
-                                  c0 ? &c : nullptr, still ? &beside : nullptr));
+      runs.push_back(run_sequence(cell, run, cell_weights(given, cell_name), x, lengths, given_or_made(h),
+                                  given_or_made(c), still ? &beside : nullptr));
       finals.push_back(runs.back().final_h);
       memories.push_back(runs.back().final_c);
     }
@@ -382,7 +391,8 @@ Array decoder_start(const Model& model, const Arrays& given) {
   return rows;
 }
 
-Arrays heads(const Model& model, const Arrays& given) {
+Arrays heads(const Model& model, const Arrays& given, const Arrays* still = nullptr,
+             SoftmaxSlope slope = SoftmaxSlope::right) {
   if (model.weights_of_the_step_before || model.context_factor != 1 || model.weighing != Model::Weighing::weights ||
       model.contexts_add_up)
     misfit("heads have no such variant");
@@ -393,11 +403,22 @@ Arrays heads(const Model& model, const Arrays& given) {
   const Array* mask = find(given, "mask");
   Arrays out;
   if (find(given, "W_Q")) {
-    const MultiHead made = multi_head_attention(convention, given, query, key, value, mask);
+    MultiHead calm;
+    if (still)
+      calm = multi_head_attention(convention, *still, get(*still, "query"), get(*still, "key"), get(*still, "value"),
+                                  mask);
+    const MultiHead made =
+        multi_head_attention(convention, given, query, key, value, mask, still ? &calm : nullptr, slope);
     out["output"] = made.output;
     out["alpha"] = made.weights;
   } else {
-    out["alpha"] = attention_weights(convention.attention, scores(convention.attention.score, given, query, key), mask);
+    const Array e = scores(convention.attention.score, given, query, key);
+    out["alpha"] = attention_weights(convention.attention, e, mask);
+    if (still) {
+      const Array calm = scores(convention.attention.score, *still, get(*still, "query"), get(*still, "key"));
+      out["alpha"] = weights_along(slope, convention.attention.temperature,
+                                   attention_weights(convention.attention, calm, mask), calm, e);
+    }
     out["output"] = contexts(convention.attention, out["alpha"], value, mask);
   }
   const Array* alpha = find(given, "alpha");
@@ -478,9 +499,14 @@ Arrays whole(TraceKind kind, const Model& model, const Arrays& given, const Arra
     const Arrays calm = still ? edited(model, *still) : Arrays();
     return whole(kind, plain, edited(model, given), still ? &calm : nullptr, intervention);
   }
-  if (kind == TraceKind::recurrent) return recurrent(model, given, still, intervention);
-  if (kind == TraceKind::multi_head && still) misfit("heads have no steps");
-  if (kind == TraceKind::multi_head) return heads(model, given);
+  if (kind == TraceKind::recurrent) {
+    if (intervention.softmax != SoftmaxSlope::right) misfit("a cell has no softmax");
+    return recurrent(model, given, still, intervention);
+  }
+  if (kind == TraceKind::multi_head) {
+    if (still && intervention.softmax == SoftmaxSlope::right) misfit("heads have no steps");
+    return heads(model, given, still, intervention.softmax);
+  }
   if (stage_by_stage(model)) misfit("this hypothesis runs stage by stage only");
   return decoded(model, given, still, intervention);
 }

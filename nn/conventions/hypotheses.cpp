@@ -42,7 +42,7 @@ Said name_of(Stage stage) {
                                {"the readout (logits)", "输出 (logits)"},
                                {"the initial state (s_0)", "初始状态 (s_0)"},
                                {"the recurrent run (h)", "循环网络 (h)"},
-                               {"multi-head attention (output)", "多头注意力 (output)"},
+                               {"multi-head attention (alpha, output)", "多头注意力 (alpha, output)"},
                                {"what the decoder starts from (start)", "解码器的起始状态 (start)"}};
   return names[static_cast<std::size_t>(stage)];
 }

@@ -453,8 +453,8 @@ std::vector<Field> score_detail_fields() {
        .apply = [](Model& m,
                    const Arrays&) { return score(m).sees = Sees::keys_only, score(m).score != Score::location; },
        .sentence =
-           {"the score does not see the query (or squashes each term alone), so the weights are the same at every step",
-            "得分看不到查询(或各项单独过 tanh),每一步的权重都一样"},
+           {"the score does not see the query (or adds it outside the tanh), so the weights are the same at every step",
+            "得分看不到查询(或查询加在 tanh 之外),每一步的权重都一样"},
        .used = "e_i = score(0, h_i)",
        .paper = "e_i = score(s, h_i)",
        .fix = {"add the query's term to the score", "把查询那一项加进得分"},
@@ -486,8 +486,8 @@ std::vector<Field> score_detail_fields() {
       {.id = "identity",
        .code = "ENERGY_NO_TANH",
        .apply = [](Model& m, const Arrays&) { return score(m).energy = Activation::identity, energies(m); },
-       .sentence = {"the tanh of the energy is missing, so the query cancels in the softmax",
-                    "能量缺少 tanh,查询在 softmax 中被消去"},
+       .sentence = {"the energy's tanh is missing (or does not reach U_a h_i), so the query cancels in the softmax",
+                    "能量缺少 tanh(或 tanh 没有包住 U_a h_i),查询在 softmax 中被消去"},
        .used = "e_i = v_a . (W_a q + U_a h_i)",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"put tanh around W_a q + U_a h_i", "在 W_a q + U_a h_i 外加 tanh"},
@@ -595,13 +595,37 @@ std::vector<Field> score_detail_fields() {
        .code = "ENERGY_TANH_SEPARATE",
        .apply =
            [](Model& m, const Arrays& a) {
-             return score(m).separate = true, score(m).score == Score::additive && has(a, "e");
+             return score(m).bracket = Bracket::each, score(m).score == Score::additive && has(a, "e");
            },
        .sentence = {"the two terms of the energy are squashed one by one: the query cancels in the softmax",
                     "能量的两项各自过 tanh:查询在 softmax 中被消去"},
        .used = "e_i = v_a . (tanh(W_a q) + tanh(U_a h_i))",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"add first, then tanh", "先相加再做 tanh"},
+       .test = "CHECK(norm(W_a.grad()) > 0);"},
+      {.id = "query_only",
+       .code = "ENERGY_TANH_ONE_TERM",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return score(m).bracket = Bracket::query_only, score(m).score == Score::additive && has(a, "e");
+           },
+       .sentence = {"the tanh closes around the query's term; U_a h_i stands outside: the query cancels in the softmax",
+                    "tanh 只包住了查询那一项,U_a h_i 在外面:查询在 softmax 中被消去"},
+       .used = "e_i = v_a . (tanh(W_a q) + U_a h_i)",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"close the bracket after U_a h_i", "把 tanh 的括号移到 U_a h_i 之后"},
+       .test = "CHECK(norm(W_a.grad()) > 0);"},
+      {.id = "keys_only",
+       .code = "ENERGY_TANH_ONE_TERM",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return score(m).bracket = Bracket::keys_only, score(m).score == Score::additive && has(a, "e");
+           },
+       .sentence = {"the tanh stands around the keys' term; W_a q is added outside: the query cancels in the softmax",
+                    "tanh 只包住了键那一项,W_a q 加在外面:查询在 softmax 中被消去"},
+       .used = "e_i = v_a . (W_a q + tanh(U_a h_i))",
+       .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
+       .fix = {"put both terms inside the tanh", "把两项都放进 tanh"},
        .test = "CHECK(norm(W_a.grad()) > 0);"},
       {.id = "b_a_ignored",
        .code = "SCORE_BIAS_IGNORED",
@@ -956,6 +980,25 @@ std::vector<Field> weight_fields() {
        .fix = {"softmax over the last axis alone", "只沿最后一维做 softmax"},
        .test = "CHECK(sum(alpha, Axis{2}) == 1);"},
   };
+  for (const bool over_heads : {true, false}) {
+    Option o = fields.back().options[1];  // as over the batch
+    o.id = over_heads ? "heads" : "batch_of_head";
+    if (over_heads) {
+      o.code = "SOFTMAX_AXIS_HEADS";
+      o.apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::heads, m.heads.heads > 1; };
+      o.sentence = {"the softmax runs over the heads: weights of different heads compete",
+                    "softmax 沿头维进行:不同头的权重互相竞争"};
+      o.used = "alpha_{k,i} = exp(e_{k,i}) / sum_k exp(e_{k,i}), k a head";
+      o.paper = "alpha_{k,i} = exp(e_{k,i}) / sum_i exp(e_{k,i})";
+    } else {
+      o.apply = [](Model& m, const Arrays&) {
+        return attention(m).axis = SoftmaxAxis::batch_of_head, m.heads.heads > 1;
+      };
+    }
+    o.fix = {"softmax over the last axis of (B, heads, T_q, T_k)", "沿 (B, heads, T_q, T_k) 的最后一维做 softmax"};
+    o.test = "CHECK(sum(alpha, Axis{3}) == 1);";
+    fields.back().options.push_back(o);
+  }
   fields.push_back({"normaliser",
                     {Stage::weights},
                     {"how scores become weights", "得分如何变成权重"},

@@ -757,6 +757,7 @@ std::vector<Field> lstm_fields() {
        .fix = {"multiply by f, not 1 - f", "乘 f 而不是 1 - f"},
        .test = "b_f = 20: CHECK(memory is kept);"},
   };
+  const char* memory_test = "c = 5, f = 1, i = 0: CHECK(the memory is still 5 one step later);";
   fields.push_back({"opening",
                     {Stage::cell, Stage::run},
                     {"the output of the LSTM", "LSTM 的输出"},
@@ -793,6 +794,30 @@ std::vector<Field> lstm_fields() {
        .paper = "h = o tanh(c)",
        .fix = {"multiply o by tanh(c)", "用 o 乘 tanh(c)"},
        .test = cell_test},
+      {.id = "carried_squashed",
+       .code = "LSTM_MEMORY_SQUASHED",
+       .kind = Kind::lstm,
+       .apply =
+           [](Model& m, const Arrays&) {
+             put(lstm(m), &LstmConvention::output_activation, Activation::identity);
+             return put(lstm(m), &LstmConvention::memory, Activation::tanh);
+           },
+       .sentence = {"the tanh is written into the memory cell: the next step continues tanh(c), not c",
+                    "tanh 写进了细胞状态:下一步接着的是 tanh(c),而不是 c"},
+       .used = "c_t = tanh(f c_{t-1} + i g), h_t = o c_t",
+       .paper = "c_t = f c_{t-1} + i g, h_t = o tanh(c_t)",
+       .fix = {"keep c as it is and take tanh(c) in the output only", "c 保持原样,只在输出里取 tanh(c)"},
+       .test = memory_test},
+      {.id = "squashed_twice",
+       .code = "LSTM_MEMORY_SQUASHED",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return put(lstm(m), &LstmConvention::memory, Activation::tanh); },
+       .sentence = {"the memory cell goes through tanh before it is kept, and once more in the output",
+                    "细胞状态在保存之前先过了 tanh,输出时又过一次"},
+       .used = "c_t = tanh(f c_{t-1} + i g), h_t = o tanh(c_t)",
+       .paper = "c_t = f c_{t-1} + i g, h_t = o tanh(c_t)",
+       .fix = {"drop the tanh around f c_{t-1} + i g", "去掉 f c_{t-1} + i g 外面的 tanh"},
+       .test = memory_test},
   };
   return fields;
 }
@@ -933,6 +958,32 @@ std::vector<Field> run_fields() {
        .paper = "forward starts from h0[0], backward from h0[1]",
        .fix = {"stack the initial states forward first", "堆叠初始状态时正向在前"},
        .test = "change h0[1]: CHECK(the forward half is unchanged);"},
+      {.id = "continues",
+       .code = "BWD_CONTINUES_FORWARD",
+       .kind = Kind::data,
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.both.start = BackwardStart::forward_final, has(a, "U_reverse"); },
+       .sentence = {"the backward direction starts from the forward direction's last state",
+                    "反向是从正向的最后状态开始的"},
+       .used = "backward starts from forward_T",
+       .paper = "backward starts from its own h0[1], zeros if none is given",
+       .fix = {"set the state to h0[1] (or zeros) again before the backward loop",
+               "反向循环之前把状态重新设为 h0[1](或零)"},
+       .test = "change the forward weights: CHECK(the backward half is unchanged);"},
+      {.id = "shared_start",
+       .code = "BIDIR_START_SHARED",
+       .kind = Kind::shape,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.both.start = BackwardStart::forward_start;
+             return has(a, "U_reverse") && has(a, "h0");
+           },
+       .sentence = {"both directions start from the forward direction's initial state",
+                    "两个方向都从正向的初始状态开始"},
+       .used = "forward and backward start from h0[0]",
+       .paper = "forward starts from h0[0], backward from h0[1]",
+       .fix = {"give the backward direction h0[1]", "反向改用 h0[1]"},
+       .test = "change h0[1]: CHECK(the backward half changes);"},
   };
   fields.push_back({"merge",
                     {Stage::run},

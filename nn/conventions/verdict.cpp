@@ -30,6 +30,21 @@ void line(std::string& out, const char* label, const std::string& text) {
   out += "  " + padded + "  " + text + "\n";
 }
 
+// Of a stage that nothing explains, the nearest miss; the next best belongs to another stage then.
+std::string how_sure(const Verdict& v, bool zh) {
+  const Finding* unknown = v.find("UNKNOWN");
+  std::string text = zh ? "把握: " : "how sure: ";
+  if (unknown && unknown->kind != Kind::shape) {
+    text += zh ? "没有假设与" + unknown->where.zh + "相符,最接近的相差 "
+               : "no hypothesis gives " + unknown->where.en + ", the nearest differs by ";
+    text += scientific(v.agreement);
+  } else {
+    text += (zh ? "最佳假设相差 " : "the best hypothesis differs by ") + scientific(v.agreement);
+    if (std::isfinite(v.next)) text += (zh ? ",其次相差 " : ", the next one by ") + scientific(v.next);
+  }
+  return text + (zh ? ",共试 " : ", ") + std::to_string(v.tried) + (zh ? " 个假设\n" : " hypotheses tried\n");
+}
+
 Json words(const Words& w) { return Json::object({{"en", w.en}, {"zh", w.zh}}); }
 
 }  // namespace
@@ -86,10 +101,7 @@ std::string Verdict::text(Lang lang) const {
     }
   }
   if (!follows.empty()) out += (zh ? "遵循: " : "follows: ") + follows.in(lang) + "\n";
-  if (checked)
-    out += (zh ? "把握: 最佳假设相差 " : "how sure: the best hypothesis differs by ") + scientific(agreement) +
-           (zh ? ",其次相差 " : ", the next one by ") + scientific(next) + (zh ? ",共试 " : ", ") +
-           std::to_string(tried) + (zh ? " 个假设\n" : " hypotheses tried\n");
+  if (checked) out += how_sure(*this, zh);
   std::vector<std::string> what, tell;
   const auto once = [](std::vector<std::string>& list, const std::string& words) {
     if (std::find(list.begin(), list.end(), words) == list.end()) list.push_back(words);

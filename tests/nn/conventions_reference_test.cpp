@@ -451,6 +451,11 @@ TEST_CASE("references: final states and padding of a bidirectional run") {
   check_printed("first position", run_bidirectional(elman, first, given, x, {}).final_h.data, {std::tanh(.5), .8485},
                 4);
 
+  BidirectionalConvention continues;
+  continues.start = BackwardStart::forward_final;
+  check_printed("backward from the forward end", vec(run_bidirectional(elman, continues, given, x, {}).h.row({0, 2})),
+                {.9759, std::tanh(1.5 + .8 * .9759)}, 4);
+
   const Array padded({1, 4, 1}, {1, 2, 0, 0});
   const Arrays biased = scalar_elman(.5, .8, .4);
   BidirectionalConvention through_padding;
@@ -1189,8 +1194,26 @@ TEST_CASE("references: further ways to get a gate, an energy, a weight or an exa
   LstmConvention by_memory;
   by_memory.reads_memory = true;
   const double i = sigmoid(.6), c = i * .6 + i * std::tanh(.6);
+  LstmConvention squashed_memory;
+  squashed_memory.memory = Activation::tanh, squashed_memory.output_activation = Activation::identity;
+  const CellState kept = lstm_step(squashed_memory, cell_weights(one_unit), Vec{1}, {{.6}, {.6}});
+  check_printed("memory through tanh", kept.c, {std::tanh(c)}, 12);
+  check_printed("its output", kept.h, {i * std::tanh(c)}, 12);
   check_printed("gates read c", lstm_step(by_memory, cell_weights(one_unit), Vec{1}, {{0}, {.6}}).h, {i * std::tanh(c)},
                 12);
+
+  Arrays dec = decoder_fixture(2);
+  dec["W_c"] = Array({2, 4}, {.5, -.2, .3, .1, .4, .6, -.5, .2});
+  for (const auto& [carry, handed_on] : {std::pair{Carry::context, "c"}, std::pair{Carry::attentional, "htilde"}}) {
+    DecoderConvention convention = bahdanau2014();
+    convention.attentional = {c_t, s_prev};
+    convention.carry = carry;
+    const Arrays run = decode(convention, dec);
+    const Vec x = join(vec(get(dec, "y_emb").row({0, 1})), get(run, "c").row({0, 1}));
+    const CellState old = {vec(get(run, handed_on).row({0, 0})), {}};
+    check_printed(handed_on, vec(get(run, "s").row({0, 2})), cell_step(convention.cell, cell_weights(dec), x, old).h,
+                  12);
+  }
 
   RunConvention restarts;
   restarts.restarts = true;
@@ -1201,13 +1224,28 @@ TEST_CASE("references: further ways to get a gate, an energy, a weight or an exa
 
   AttentionConvention product, separate;
   product.score.product = true;
-  separate.score.separate = true;
+  separate.score.bracket = Bracket::each;
   const Vec q = matvec(get(additive_parameters(), "W_a"), s_prev_att),
             k = matvec(get(additive_parameters(), "U_a"), Vec{1, 0});
   check_printed("product", {attend_att(product).scores.data[0]}, {std::tanh(q[0] * k[0]) - .8 * std::tanh(q[1] * k[1])},
                 12);
   check_printed("separate", {attend_att(separate).scores.data[0]},
                 {std::tanh(q[0]) + std::tanh(k[0]) - .8 * (std::tanh(q[1]) + std::tanh(k[1]))}, 12);
+  separate.score.bracket = Bracket::query_only;
+  check_printed("tanh of the query's term", {attend_att(separate).scores.data[0]},
+                {std::tanh(q[0]) + k[0] - .8 * (std::tanh(q[1]) + k[1])}, 12);
+  separate.score.bracket = Bracket::keys_only;
+  check_printed("tanh of the keys' term", {attend_att(separate).scores.data[0]},
+                {q[0] + std::tanh(k[0]) - .8 * (q[1] + std::tanh(k[1]))}, 12);
+
+  AttentionConvention by_heads;
+  by_heads.axis = SoftmaxAxis::heads, by_heads.heads = 2;
+  const Array four({4, 1, 1}, {1, 2, 4, 8});  // two examples of two heads
+  check_printed("over the heads", attention_weights(by_heads, four, nullptr).data,
+                {sigmoid(-1), sigmoid(1), sigmoid(-4), sigmoid(4)}, 12);
+  by_heads.axis = SoftmaxAxis::batch_of_head;
+  check_printed("over the batch, head by head", attention_weights(by_heads, four, nullptr).data,
+                {sigmoid(-3), sigmoid(-6), sigmoid(3), sigmoid(6)}, 12);
 
   AttentionConvention exp, logarithm, squashed, hard;
   exp.normaliser = Normaliser::exp, logarithm.normaliser = Normaliser::log_softmax;

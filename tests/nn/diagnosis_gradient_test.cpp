@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
@@ -54,6 +55,8 @@ TEST_CASE("diagnosis: gradients that are right are counted, those that are wrong
       const Verdict v = diagnose(spoiled);
       INFO(v.text());
       CHECK(v.code() == row.code);
+      const bool says_what_is_right = v.text().find("right are the gradients of") != std::string::npos;
+      CHECK(says_what_is_right == (std::string(row.code) == "GRAD_WRONG"));
       CHECK(std::count_if(v.findings.begin(), v.findings.end(), [](const Finding& f) { return f.error; }) == 1);
       Options without;
       without.gradients = false;
@@ -101,4 +104,72 @@ TEST_CASE("diagnosis: a detached state is seen in all gradients together, one gr
   INFO(v.text());
   CHECK(v.code() == "STATE_DETACHED");
   CHECK(std::count_if(v.findings.begin(), v.findings.end(), [](const Finding& f) { return f.error; }) == 1);
+}
+
+TEST_CASE("diagnosis: a softmax with a wrong backward is named from the gradients, in a decoder and in heads") {
+  struct Case {
+    Trace trace;
+    Model model;
+    const char* output;
+  };
+  std::vector<Case> cases(2);
+  cases[0].trace = read_trace(traces + "torch_bahdanau");
+  cases[0].model.decoder = reference::bahdanau2014_maxout();
+  cases[0].model.decoder.readout = {reference::s_t, reference::y_emb, reference::c_t};
+  std::get<reference::GruConvention>(cases[0].model.decoder.cell).biases = reference::Biases::one;
+  cases[0].output = "logits";
+  cases[1].trace = make_example({.kind = TraceKind::multi_head, .T_enc = 7}, {}, 5);
+  cases[1].model.heads.heads = 2;
+  cases[1].model.decoder.attention.score.score = reference::Score::scaled_dot;
+  cases[1].output = "output";
+  for (const Case& one : cases) {
+    Arrays inputs = one.trace.arrays;
+    for (const char* name : {"s", "alpha", "c", "logits", "output"}) inputs.erase(name);
+    Array seed = one.trace.arrays.at(one.output);
+    for (std::size_t k = 0; k < seed.data.size(); ++k) seed.data[k] = .3 + .1 * static_cast<double>(k * k % 7);
+    const auto gradients = [&](reference::SoftmaxSlope slope) {
+      reference::Intervention wrong;
+      wrong.softmax = slope;
+      const auto loss = [&](const Arrays& at) {
+        const Arrays made = slope == reference::SoftmaxSlope::right
+                                ? whole_forward(one.trace.kind, one.model, at)
+                                : whole_forward(one.trace.kind, one.model, at, inputs, wrong);
+        double sum = 0;
+        for (std::size_t k = 0; k < seed.data.size(); ++k)
+          sum += reference::get(made, one.output).data[k] * seed.data[k];
+        return sum;
+      };
+      Arrays all = {{one.output, seed}};
+      for (const auto& [name, value] : inputs) {
+        if (value.shape.size() > 2 || name == "mask" || name == "s_0") continue;
+        Array g = value;
+        for (std::size_t k = 0; k < g.data.size(); ++k) {
+          Arrays above = inputs, below = inputs;
+          above[name].data[k] += 1e-5, below[name].data[k] -= 1e-5;
+          g.data[k] = (loss(above) - loss(below)) / 2e-5;
+          if (std::fabs(g.data[k]) < 1e-9) g.data[k] = 0;  // a key's bias has no gradient, a difference has noise
+        }
+        all[name] = g;
+      }
+      return all;
+    };
+    CAPTURE(one.output);
+    Trace trace = one.trace;
+    trace.gradients = gradients(reference::SoftmaxSlope::right);
+    CHECK(diagnose(trace).code() == "");
+    const std::pair<reference::SoftmaxSlope, const char*> rows[] = {
+        {reference::SoftmaxSlope::diagonal, "is alpha (1 - alpha) d_alpha"},
+        {reference::SoftmaxSlope::weights, "is alpha d_alpha"},
+        {reference::SoftmaxSlope::none, "has no backward"}};
+    for (const auto& [slope, said] : rows) {
+      CAPTURE(said);
+      trace.gradients = gradients(slope);
+      const Verdict v = diagnose(trace);
+      INFO(v.text());
+      CHECK(v.code() == "GRAD_SOFTMAX");
+      REQUIRE(v.find("GRAD_SOFTMAX"));
+      CHECK(v.find("GRAD_SOFTMAX")->sentence.en.find(said) != std::string::npos);
+      CHECK(std::count_if(v.findings.begin(), v.findings.end(), [](const Finding& f) { return f.error; }) == 1);
+    }
+  }
 }

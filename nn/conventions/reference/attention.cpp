@@ -120,8 +120,8 @@ Vec normalised(const AttentionConvention& c, Vec e) {
 }
 
 // Two scores compete if their keys are equal.
-std::vector<std::size_t> group_key(SoftmaxAxis axis, std::size_t b, std::size_t t, std::size_t i) {
-  switch (axis) {
+std::vector<std::size_t> group_key(const AttentionConvention& c, std::size_t b, std::size_t t, std::size_t i) {
+  switch (c.axis) {
     case SoftmaxAxis::batch:
       return {t, i};
     case SoftmaxAxis::queries:
@@ -132,6 +132,10 @@ std::vector<std::size_t> group_key(SoftmaxAxis axis, std::size_t b, std::size_t 
       return {b};
     case SoftmaxAxis::all:
       return {};
+    case SoftmaxAxis::heads:
+      return {b / c.heads, t, i};
+    case SoftmaxAxis::batch_of_head:
+      return {b % c.heads, t, i};
     case SoftmaxAxis::keys:
       break;
   }
@@ -172,7 +176,7 @@ Array attention_weights(const AttentionConvention& c, const Array& scores, const
         e /= c.temperature;
         if (c.mask_use == MaskUse::fill && !ok) e = c.mask_fill;
         kept.data[flat] = ok ? 1 : 0;
-        groups[group_key(c.axis, b, t, i)].push_back(flat);
+        groups[group_key(c, b, t, i)].push_back(flat);
       }
     }
   }
@@ -189,6 +193,19 @@ Array attention_weights(const AttentionConvention& c, const Array& scores, const
       alpha = sum > 0 ? divided(alpha, sum) : empty_group(c.empty_row, alpha.size());
     }
     for (std::size_t k = 0; k < alpha.size(); ++k) weights.data[members[k]] = alpha[k];
+  }
+  return weights;
+}
+
+Array weights_along(SoftmaxSlope slope, double temperature, const Array& still_weights, const Array& still_scores,
+                    const Array& scores) {
+  Array weights = still_weights;
+  for (std::size_t k = 0; k < weights.data.size(); ++k) {
+    const double alpha = still_weights.data[k], moved = (scores.data[k] - still_scores.data[k]) / temperature;
+    if (alpha == 0) continue;  // masked
+    weights.data[k] += moved * (slope == SoftmaxSlope::diagonal  ? alpha * (1 - alpha)
+                                : slope == SoftmaxSlope::weights ? alpha
+                                                                 : 1);
   }
   return weights;
 }

@@ -8,8 +8,9 @@
 namespace gradus::reference {
 
 // Along which numbers a weight competes. keys is right (over T_enc). singleton: every number alone, so all weights
-// are 1. queries: over T_dec. keys_and_queries: jointly. all: over the whole batch too.
-enum class SoftmaxAxis { keys, batch, queries, singleton, keys_and_queries, all };
+// are 1. queries: over T_dec. keys_and_queries: jointly. all: over the whole batch too. With heads, whose rows are
+// those of the batch (row b heads + k is head k of example b): over the heads, or over the batch for each head.
+enum class SoftmaxAxis { keys, batch, queries, singleton, keys_and_queries, all, heads, batch_of_head };
 // softmax is right; the others are what people write instead. unshifted overflows; hardmax takes the first largest; exp
 // lacks the division; log_softmax keeps the logarithm; softmax_of_tanh squashes the scores first.
 enum class Normaliser {
@@ -62,6 +63,7 @@ enum class MemoryRead { own, next_example, time_reversed, reshaped, previous_exa
 struct AttentionConvention {
   ScoreConvention score;
   SoftmaxAxis axis = SoftmaxAxis::keys;
+  std::size_t heads = 1;  // rows of the batch that belong to one example
   Normaliser normaliser = Normaliser::softmax;
   double temperature = 1;  // scores are divided by it
   MaskRead mask_read = MaskRead::keys;
@@ -87,6 +89,10 @@ struct Attended {
 // or nullptr, then the key mask stands in for it; first_query is the decoder step that scores[:, 0] belongs to.
 Array attention_weights(const AttentionConvention& convention, const Array& scores, const Array* mask,
                         const Array* query_mask = nullptr, std::size_t first_query = 0);
+
+// Weights whose differences in `scores`, at the still ones, are what a softmax with a wrong backward gives.
+Array weights_along(SoftmaxSlope slope, double temperature, const Array& still_weights, const Array& still_scores,
+                    const Array& scores);
 
 // (B, T_enc, d_v): what the weights are multiplied with.
 Array attention_values(const AttentionConvention& convention, const Arrays& arrays, const Array& H);

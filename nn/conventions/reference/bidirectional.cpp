@@ -53,7 +53,9 @@ Bidirectional run_bidirectional(const CellConvention& cell, const BidirectionalC
   const RunConvention onward{convention.after_end, Reading::forward, false, false};
   const RunConvention back{convention.after_end, convention.backward, convention.backward_in_reading_order, false};
   const Run f = run_sequence(cell, onward, cell_weights(arrays), x, lengths);
-  const Run g = run_sequence(cell, back, cell_weights(arrays, "_reverse"), x, lengths);
+  const bool continues = convention.start == BackwardStart::forward_final;  // the forward direction starts from zeros
+  const Run g = run_sequence(cell, back, cell_weights(arrays, "_reverse"), x, lengths, continues ? &f.final_h : nullptr,
+                             continues && f.final_c.dim(1) ? &f.final_c : nullptr);
   Bidirectional out;
   out.h = merge_directions(convention.merge, stack_two(f.h, g.h));
   if (convention.final_state == FinalState::both_ends) {

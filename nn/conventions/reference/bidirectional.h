@@ -13,10 +13,15 @@ enum class Merge { concat, swapped, sum, mean, reshaped };
 // last position (backward_T has read one token), at the first position (forward_1 likewise).
 enum class FinalState { both_ends, last_position, first_position };
 
+// What the backward direction starts from: its own initial state. Mistakes: the forward direction's last state or its
+// initial state.
+enum class BackwardStart { own, forward_final, forward_start };
+
 struct BidirectionalConvention {
   AfterEnd after_end = AfterEnd::zero;
   Reading backward = Reading::reversed_prefix;
   bool backward_in_reading_order = false;
+  BackwardStart start = BackwardStart::own;
   Merge merge = Merge::concat;
   FinalState final_state = FinalState::both_ends;
 };

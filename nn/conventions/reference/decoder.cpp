@@ -191,6 +191,11 @@ class Decoding {
     if (still_ && intervention_.cut == Cut::weights)
       all.context =
           contexts(is_.attention, still_->alphas_[first], attention_values(is_.attention, bag, get(bag, "H")), mask_);
+    if (still_ && intervention_.softmax != SoftmaxSlope::right) {
+      all.weights = weights_along(intervention_.softmax, is_.attention.temperature, still_->alphas_[first],
+                                  still_->scores_[first], all.scores);
+      all.context = contexts(is_.attention, all.weights, attention_values(is_.attention, bag, get(bag, "H")), mask_);
+    }
     for (std::size_t t = 0; t < count; ++t) {
       scores_.push_back(step_of(all.scores, t));
       alphas_.push_back(step_of(all.weights, t));
@@ -216,8 +221,11 @@ class Decoding {
 
   void cell(std::size_t t) {
     const std::vector<std::vector<Layers>>& known = (carries_still() ? *still_ : *this).states_;
-    std::vector<Layers> next = is_.carry == Carry::previous ? known[t] : known[0];
+    std::vector<Layers> next = is_.carry == Carry::initial ? known[0] : known[t];
     for (std::size_t b = 0; b < B_; ++b) {
+      if (t > 0 && (is_.carry == Carry::attentional || is_.carry == Carry::context))
+        next[b].back().h =
+            (carries_still() ? *still_ : *this).part(is_.carry == Carry::context ? c_prev : htilde_prev, b, t);
       Vec x = parts(is_.cell_input, b, t, Cut::fed);
       for (std::size_t l = 0; l < is_.layers; ++l) {
         next[b][l] = cell_step(is_.cell, at_step(t).weights_[l], x, next[b][l]);

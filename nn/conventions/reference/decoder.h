@@ -50,8 +50,9 @@ enum class Readout { linear, maxout, maxout_halves };
 // there).
 enum class InitialState { given, zeros, backward_first, forward_last, backward_last, both_ends, mean };
 
-// Mistake: every step starts again from s_0.
-enum class Carry { previous, initial };
+// What a step hands on as the state of the next: s_{t-1}. Mistakes: every step starts again from s_0; the attentional
+// vector or the context of the step before takes the state's place.
+enum class Carry { previous, initial, attentional, context };
 
 struct DecoderConvention {
   CellConvention cell = GruConvention{};

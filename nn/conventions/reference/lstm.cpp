@@ -20,6 +20,7 @@ CellState lstm_step(const LstmConvention& convention, const CellWeights& weights
     if (convention.forget == LstmForget::complement) keep = 1 - f[k];
     c[k] = keep * state.c.at(k) + i[k] * g[k];
   }
+  c = activate(convention.memory, std::move(c));
   const Vec& opened = convention.output == LstmOutput::new_cell ? c : state.c;
   return {multiply(activate(convention.output_activation, opened), o), c};
 }

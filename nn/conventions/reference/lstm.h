@@ -19,6 +19,7 @@ struct LstmConvention {
   Activation gate = Activation::sigmoid;
   Activation candidate = Activation::tanh;
   Activation output_activation = Activation::tanh;  // identity: h = o * c, a mistake of popular teaching code
+  Activation memory = Activation::identity;  // tanh: c = tanh(f c + i g) is what the next step receives, a mistake
   Transposed transposed = Transposed::none;
   bool reads_memory = false;  // mistake: the gates read c where they should read h
 };

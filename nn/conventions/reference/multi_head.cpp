@@ -73,19 +73,26 @@ Array mask_of_heads(HeadMask how, std::size_t heads, const Array& mask) {
 }  // namespace
 
 MultiHead multi_head_attention(const MultiHeadConvention& convention, const Arrays& arrays, const Array& query,
-                               const Array& key, const Array& value, const Array* mask) {
+                               const Array& key, const Array& value, const Array* mask, const MultiHead* still,
+                               SoftmaxSlope slope) {
   const std::size_t heads = convention.heads;
   Array q = split_heads(convention.split, heads, project(arrays, "Q", query));
   const Array k = split_heads(convention.split, heads, project(arrays, "K", key));
   const Array v = split_heads(convention.split, heads, project(arrays, "V", value));
   if (convention.scale_by_model_size)
     for (double& x : q.data) x /= std::sqrt(static_cast<double>(heads));
+  AttentionConvention attention = convention.attention;
+  attention.heads = heads;
   const Array head_mask = mask ? mask_of_heads(convention.mask, heads, *mask) : Array();
 
   MultiHead out;
-  out.weights = attention_weights(convention.attention, scores(convention.attention.score, arrays, q, k),
-                                  mask ? &head_mask : nullptr);
-  const Array context = contexts(convention.attention, out.weights, v, mask ? &head_mask : nullptr);
+  out.scores = scores(attention.score, arrays, q, k);
+  out.weights = attention_weights(attention, out.scores, mask ? &head_mask : nullptr);
+  if (still) {
+    const Array calm(out.scores.shape, still->weights.data);
+    out.weights = weights_along(slope, attention.temperature, calm, still->scores, out.scores);
+  }
+  const Array context = contexts(attention, out.weights, v, mask ? &head_mask : nullptr);
   out.output = merge_heads(convention.merge, heads, context);
   if (convention.output_projection) out.output = project(arrays, "O", out.output);
   out.weights.shape = {query.dim(0), heads, query.dim(1), key.dim(1)};

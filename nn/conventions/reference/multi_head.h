@@ -26,11 +26,14 @@ struct MultiHeadConvention {
 struct MultiHead {
   Array output;   // (B, T_q, d_out)
   Array weights;  // (B, heads, T_q, T_k)
+  Array scores;   // (B * heads, T_q, T_k)
 };
 
 // query (B, T_q, d), key and value (B, T_k, d), mask (B, T_k; nonzero = real) or nullptr. Reads W_Q, W_K, W_V (heads *
-// d_k, d) and W_O (d_out, heads * d_k), each with its bias b_Q, b_K, b_V, b_O if that is there.
+// d_k, d) and W_O (d_out, heads * d_k), each with its bias b_Q, b_K, b_V, b_O if that is there. With still, the forward
+// of a wrong backward of the softmax.
 MultiHead multi_head_attention(const MultiHeadConvention& convention, const Arrays& arrays, const Array& query,
-                               const Array& key, const Array& value, const Array* mask = nullptr);
+                               const Array& key, const Array& value, const Array* mask = nullptr,
+                               const MultiHead* still = nullptr, SoftmaxSlope slope = SoftmaxSlope::right);
 
 }  // namespace gradus::reference

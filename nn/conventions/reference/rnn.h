@@ -42,11 +42,13 @@ enum class Cut { none, carry, fed, query, context, weights, states };
 // Which uses of a parameter have a gradient. One step alone is what is left where `grad = ` stands for `grad += `.
 enum class Uses { all, first_step, last_step };
 
-// A change of the graph and of no value: what is cut, and parameters without a gradient, are read from a run that
-// stays still while central differences move the other one.
+// A change of backward and of no value: what is cut, and parameters without a gradient, are read from a run that
+// stays still while central differences move the other one; the softmax follows its slope at the still one.
 struct Intervention {
   Cut cut = Cut::none;
   Uses uses = Uses::all;
+  SoftmaxSlope softmax = SoftmaxSlope::right;
+  bool anywhere() const { return cut != Cut::none || uses != Uses::all || softmax != SoftmaxSlope::right; }
   bool moves(std::size_t step, std::size_t steps) const {
     return uses == Uses::all || step == (uses == Uses::first_step ? 0 : steps - 1);
   }

@@ -26,12 +26,23 @@ Vec projected_query(const ScoreConvention& c, const Arrays& arrays, Row q) {
   return copy(q);
 }
 
-// v_a . f(x + b_a) for the three scores with an energy.
+// v_a . f(x) for the three scores with an energy.
 double weighed_energy(const ScoreConvention& c, const Arrays& arrays, Vec x) {
-  if (c.score == Score::mlp || find(arrays, "b_a")) x = add(std::move(x), get(arrays, "b_a").data);
   x = activate(c.energy, std::move(x));
   const double e = c.v_dropped ? dot(x, Vec(x.size(), 1.0)) : dot(x, get(arrays, "v_a").data);
   return c.score == Score::mlp ? e + get(arrays, "b_v").at({0}) : e;
+}
+
+Vec with_bias(const ScoreConvention& c, const Arrays& arrays, Vec x) {
+  return c.score == Score::mlp || find(arrays, "b_a") ? add(std::move(x), get(arrays, "b_a").data) : x;
+}
+
+// The terms of the additive score one by one, each inside or outside the tanh; b_a goes with the keys.
+double energy_by_terms(const ScoreConvention& c, const Arrays& arrays, Row q, Row h) {
+  ScoreConvention outside = c;
+  outside.energy = Activation::identity;
+  return weighed_energy(c.bracket == Bracket::keys_only ? outside : c, arrays, copy(q)) +
+         weighed_energy(c.bracket == Bracket::query_only ? outside : c, arrays, with_bias(c, arrays, copy(h)));
 }
 
 double cosine(CosineNorm by, Row q, Row h) {
@@ -47,11 +58,12 @@ double compare(const ScoreConvention& c, const Arrays& arrays, Row q, Row h, std
     case Score::cosine:
       return cosine(c.cosine_norm, q, h);
     case Score::additive:
-      if (c.separate) return weighed_energy(c, arrays, copy(q)) + weighed_energy(c, arrays, copy(h));
-      return weighed_energy(c, arrays, c.product ? multiply(copy(q), h) : add(copy(q), h));
+      if (c.bracket != Bracket::sum) return energy_by_terms(c, arrays, q, h);
+      return weighed_energy(c, arrays, with_bias(c, arrays, c.product ? multiply(copy(q), h) : add(copy(q), h)));
     case Score::concat:
     case Score::mlp:
-      return weighed_energy(c, arrays, times_W_a(c, arrays, c.exchanged ? join(copy(h), q) : join(copy(q), h)));
+      return weighed_energy(
+          c, arrays, with_bias(c, arrays, times_W_a(c, arrays, c.exchanged ? join(copy(h), q) : join(copy(q), h))));
     case Score::location:
       if (position >= q.size())
         throw std::invalid_argument("reference location score: W_a has too few rows, " + std::to_string(q.size()));

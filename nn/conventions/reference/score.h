@@ -21,6 +21,9 @@ enum class Score { dot, scaled_dot, cosine, general, additive, concat, mlp, loca
 enum class Scale { by_score, none, over_sqrt_d, over_d, times_sqrt_d, over_sqrt_length };
 // Mistakes: the query or the keys are replaced by zeros.
 enum class Sees { both, query_only, keys_only };
+// What the energy's tanh stands around in the additive score: the sum, or by mistake each term alone, the query's term
+// only, or the keys' term only.
+enum class Bracket { sum, each, query_only, keys_only };
 // Which norms the cosine divides by.
 enum class CosineNorm { both, query_only, keys_only };
 
@@ -36,7 +39,7 @@ struct ScoreConvention {
   bool transpose_U_a = false;
   bool exchanged = false;  // W_a h + U_a q; W_a [h; q] (a benign order if training starts from it); h . W_a q
   bool product = false;    // mistake: tanh(W_a q * U_a h), a product where the paper adds
-  bool separate = false;   // mistake: tanh(W_a q) + tanh(U_a h), each term squashed alone
+  Bracket bracket = Bracket::sum;
   bool v_dropped = false;  // the energies are summed instead of weighed by v_a
 };
 

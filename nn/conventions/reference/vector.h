@@ -8,6 +8,10 @@ namespace gradus::reference {
 // hard_sigmoid(x) = clip(0.2 x + 0.5, 0, 1), the gate of old Keras. softmax runs over the whole vector.
 enum class Activation { identity, tanh, sigmoid, hard_sigmoid, relu, softmax };
 
+// What a backward of alpha = softmax(e) makes of d_alpha: alpha (d_alpha - sum of alpha d_alpha). Mistakes: the
+// diagonal of the Jacobian alone, alpha (1 - alpha) d_alpha; alpha d_alpha; d_alpha itself.
+enum class SoftmaxSlope { right, diagonal, weights, none };
+
 Vec activate(Activation f, Vec x);
 double dot(Row a, Row b);
 double norm(Row a);
