@@ -25,14 +25,16 @@ constexpr Contract start_shapes("decoder",
                                 "G  bridge.W (d_s, d_1)  cell.U (G d_s, d_s); h_1 (B, d_1)  summary (B, d_1)");
 
 // Either H, or what a step is made from.
-void check(const BahdanauDecoder& d, const Var& H, const Var& y_emb, const State& s_prev, const Memory& memory) {
+void check_shapes(const BahdanauDecoder& d, const Var& y_emb, const State& s_prev, const Memory& memory,
+                  const Var& H = Var()) {
   const Var& readout = d.options.maxout ? Var() : d.readout.W;
   bahdanau_shapes.check("BahdanauDecoder",
                         {d.cell.gates(), d.score.d_s, d.score.d_h, d.cell.W(), d.cell.U(), d.maxout.W, readout, y_emb,
                          s_prev, H, memory.keys, memory.values, memory.mask});
 }
 
-void check(const LuongDecoder& d, const Var& H, const Var& y_emb, const State& s_prev, const Memory& memory) {
+void check_shapes(const LuongDecoder& d, const Var& y_emb, const State& s_prev, const Memory& memory,
+                  const Var& H = Var()) {
   const bool feeds = d.options.input_feeding;
   luong_shapes.check("LuongDecoder", {d.cell.gates(), d.score.d_s, d.score.d_h, feeds ? Var() : d.cell.W(),
                                       feeds ? d.cell.W() : Var(), d.cell.U(), d.W_c, d.readout.W, y_emb, s_prev,
@@ -52,7 +54,7 @@ BahdanauDecoder::BahdanauDecoder(const DecoderSizes& n, const DecoderOptions& de
       maxout(options.maxout ? Linear(n.d_s + n.d_emb + n.d_h, 2 * n.d_s, generator, false) : Linear()) {}
 
 Memory BahdanauDecoder::remember(const Var& H, const std::optional<Mask>& mask) const {
-  check(*this, H, Var(), State(), {Var(), Var(), mask});
+  check_shapes(*this, Var(), State(), {Var(), Var(), mask}, H);
   return {score.keys(H), H, mask};
 }
 
@@ -64,7 +66,7 @@ State BahdanauDecoder::start(const Var& h_first) const {
 
 // Section 3.1: the query is the state BEFORE the step.
 Step BahdanauDecoder::step(const Var& y_emb, const State& s_prev, const Memory& memory) const {
-  check(*this, Var(), y_emb, s_prev, memory);
+  check_shapes(*this, y_emb, s_prev, memory);
   auto [context, weights] = attend(score(s_prev, memory.keys), memory.values, memory.mask);  // (B, d_h), (B, T_enc)
   State s_t = cell.step(concat({y_emb, context}, Axis{1}), s_prev);                          // (B, d_s)
   return {s_t, context, weights};
@@ -100,7 +102,7 @@ LuongDecoder::LuongDecoder(const DecoderSizes& n, const DecoderOptions& decoder_
       readout(n.d_s, n.vocab, generator) {}
 
 Memory LuongDecoder::remember(const Var& H, const std::optional<Mask>& mask) const {
-  check(*this, H, Var(), State(), {Var(), Var(), mask});
+  check_shapes(*this, Var(), State(), {Var(), Var(), mask}, H);
   return {score.keys(H), H, mask};
 }
 
@@ -113,7 +115,7 @@ State LuongDecoder::start(const Var& h_first) const {
 
 // Section 3: the query is the state AFTER the step. Section 3.3: s~_{t-1} is fed to the step with its input.
 Step LuongDecoder::step(const Var& y_emb, const State& s_prev, const Memory& memory) const {
-  check(*this, Var(), y_emb, s_prev, memory);
+  check_shapes(*this, y_emb, s_prev, memory);
   const Var input = options.input_feeding ? concat({y_emb, s_prev.attentional}, Axis{1}) : y_emb;
   State s_t = cell.step(input, s_prev);                                                       // (B, d_s)
   auto [context, weights] = attend(score(s_t, memory.keys), memory.values, memory.mask);      // (B, d_h), (B, T_enc)
