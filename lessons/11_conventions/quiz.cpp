@@ -185,6 +185,7 @@ std::size_t read_answer(std::size_t count, Lines& lines, Lang lang) {
       return 0;
     }
     std::string& line = *typed;
+    if (isatty(STDIN_FILENO) == 0) say(printable(line) + "\n");  // a terminal shows it by itself
     while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.pop_back();
     if (line == "q" || line == "Q") return 0;
     if (line.size() == 1 && line[0] >= '1' && static_cast<std::size_t>(line[0] - '0') <= count) {
