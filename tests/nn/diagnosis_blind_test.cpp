@@ -266,3 +266,40 @@ TEST_CASE("blind: weights alone are judged by their sums") {
                                   6.0;
         }).code() == "SOFTMAX_AXIS_BATCH");
 }
+
+TEST_CASE("blind: a trace without attention is recognised as one, and soon") {
+  // Weights and contexts are gone, and with them every parameter that they need: what is left reads words and states.
+  for (const char* time : {"usual", "s_prev"}) {
+    CAPTURE(time);
+    const Trace made = make_example({.biases = 1}, {{"input", "none"}, {"readout", "s,y"}, {"readout_time", time}}, 5);
+    const Verdict computed = diagnose(with(
+        made, [](Arrays&) {}, "bahdanau2014"));
+    CHECK(computed.code() == "CONTEXT_UNUSED");
+    const Verdict none = diagnose(with(
+        made,
+        [](Arrays& a) {
+          for (const char* name : {"alpha", "c", "W_a", "U_a", "v_a"}) a.erase(name);
+        },
+        "bahdanau2014"));
+    INFO(none.text());
+    CHECK(none.code() == "CONTEXT_UNUSED");
+    CHECK(none.find("CONTEXT_UNUSED")->sentence.en.find("there is no attention") == 0);
+    CHECK(none.tried < 10000);
+    CHECK(none.find("CONTEXT_NOT_IN_CELL") == nullptr);
+  }
+  // Whatever it is, the search ends.
+  Trace strange = make_example({.biases = 1}, {{"input", "none"}, {"readout", "s,y"}}, 6);
+  strange.arrays["logits"].data[3] += 1;
+  const Verdict unknown = diagnose(with(strange, [](Arrays& a) {
+    for (const char* name : {"alpha", "c", "W_a", "U_a", "v_a"}) a.erase(name);
+  }));
+  CHECK(unknown.code() == "UNKNOWN");
+  CHECK(unknown.tried < 400000);
+}
+
+TEST_CASE("blind: an old context in the readout is named beside a readout of s_{t-1}") {
+  const Verdict v = diagnose(make_example({}, {{"readout_time", "s_prev"}, {"readout_parts", "context_late"}}, 7));
+  INFO(v.text());
+  CHECK(v.code() == "READOUT_CONTEXT_LATE");
+  CHECK(std::find(v.choices.begin(), v.choices.end(), "readout_time=s_prev") != v.choices.end());
+}
