@@ -7,6 +7,7 @@
 #include "lessons/08_scores/by_hand.h"
 #include "lessons/common/table.h"
 #include "nn/attention.h"
+#include "tensor/doctor/doctor.h"
 
 namespace gradus::lesson08 {
 
@@ -17,16 +18,15 @@ Var row(const Vector& values) { return Var(tensor(Shape{1, static_cast<std::int6
 Score general_with(const Shape& shape, const Vector& W) {
   Score score;
   score.kind = ScoreKind::general;
-  score.d_s = shape[0];
   score.W_a = Var(tensor(shape, W, f64));
   return score;
 }
 
-// The text of the error that `f` throws.
+// The shape doctor's report on the error that `f` throws.
 std::string said_by(const std::function<void()>& f, Lang lang) {
   try {
     f();
-  } catch (const Error& error) { return error.what(); }
+  } catch (const ShapeError& error) { return error.report ? "\n" + error.report->text(lang) : error.what(); }
   return std::string(tr(lang, "accepted", "接受"));
 }
 
@@ -52,7 +52,7 @@ std::string orientation(const Terminal& terminal, Lang lang) {
   const Var wide = Var(zeros(Shape{1, 3, 3}, f64));
   Generator generator(1);
   const auto answer = [&](const std::string& to, const std::function<void()>& f) {
-    return wrap_to_width(to + said_by(f, lang), std::min(terminal.width, 80)) + "\n";
+    return to + said_by(f, lang) + "\n";
   };
   return std::string(tr(lang,
                         "A square W_a lets its transpose pass. s = (0.5 -0.4), W_a = (0.6 -0.2; 0.1 0.7),\n"
@@ -61,15 +61,16 @@ std::string orientation(const Terminal& terminal, Lang lang) {
                         "h_1 = (1 0)，h_2 = (0 1)，h_3 = (-1 0.5)：\n")) +
          table.text(terminal) +
          std::string(tr(lang, "With d_s = 2 and d_h = 3 the library answers:\n", "d_s = 2、d_h = 3 时，库的回答：\n")) +
-         answer("W_a (2, 3): ",
+         answer(std::string(tr(lang, "W_a (2, 3): ", "W_a (2, 3)：")),
                 [&] {
                   general_with(Shape{2, 3}, Vector(6, 1))(s, wide);
                 }) +
-         answer("W_a (3, 2): ",
+         answer(std::string(tr(lang, "W_a (3, 2):", "W_a (3, 2)：")),
                 [&] {
                   general_with(Shape{3, 2}, Vector(6, 1))(s, wide);
                 }) +
-         answer("", [&] { Score(ScoreKind::dot, 2, 3, 0, generator); });
+         answer(std::string(tr(lang, "The dot score:", "点积打分：")),
+                [&] { Score(ScoreKind::dot, 2, 3, 0, generator); });
 }
 
 std::string right_angle(const Terminal& terminal, Lang lang) {
