@@ -19,6 +19,11 @@ std::string next_step(const Course& course, const CourseLesson& lesson, const Ch
                        number);
   std::string out = fmt::format(
       fmt::runtime(tr(lang, "  ours      ./gradus solution {}\n", "  参考答案  ./gradus solution {}\n")), number);
+  std::error_code ignored;
+  if (fs::exists(course.root / "lessons" / lesson.id / "mine_parts.cpp", ignored)) {
+    out += fmt::format(
+        fmt::runtime(tr(lang, "  train     ./gradus run {} --mine\n", "  训练      ./gradus run {} --mine\n")), number);
+  }
   bool seen = false;
   for (const CourseLesson& other : course.lessons) {
     if (seen && has_exercise(course, other)) {
