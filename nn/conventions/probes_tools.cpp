@@ -47,6 +47,12 @@ void for_each_component(const Var& result, const std::vector<Var>& sinks,
     if (exact) {
       Tensor one = narrow(dy, Axis{static_cast<int>(last)}, k, 1);
       fill_(one, 1);
+      // Every other row of the batch with the other sign: a softmax over the batch sums to 1 there, so that the plain
+      // sum over the batch would be constant and hide whatever moves the weights.
+      for (std::int64_t row = 1; last > 0 && row < one.shape()[0]; row += 2) {
+        Tensor other = select(one, Axis{0}, row);
+        fill_(other, -1);
+      }
     }
     backward(result, dy, Graph::keep);
     see(exact ? 1.0 : 1.0 / static_cast<double>(directions));
