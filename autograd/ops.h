@@ -54,7 +54,10 @@ Var expand_new(const Var& x, Axis axis, std::int64_t length);
 Var expand_scalar(const Var& x, const Shape& shape);  // one number seen as a whole shape
 
 // ---- contractions
-Var matmul(const Var& a, const Var& b);          // (..., m, k) x (..., k, n) -> (..., m, n)
+Var matmul(const Var& a, const Var& b);  // (..., m, k) x (..., k, n) -> (..., m, n)
+// x W' + b for the last axis: x (..., d_in), W (d_out, d_in), b (d_out) or nothing -> (..., d_out). One step on the
+// tape for what transpose, matmul, expand_new and + would do in four.
+Var linear(const Var& x, const Var& W, const Var& b);
 Var dot(const Var& x, const Var& v, Axis axis);  // sum over `axis` of x times the vector v: (B, T, d) . (d) -> (B, T)
 Var sum(const Var& x, Axis axis);                // the axis is dropped
 Var sum(const Var& x);                           // of everything: a scalar
@@ -64,9 +67,9 @@ Var max(const Var& x, Axis axis);  // the gradient is shared evenly between equa
 Var logsumexp(const Var& x, Axis axis);
 
 // ---- index
-Var gather(const Var& table, const Ids& ids);               // rows of a (V, d) table: ids (...) -> (..., d)
-Var concat(const std::vector<Var>& parts, Axis axis);       // joined along an axis that they have
-Var stack_along(const std::vector<Var>& parts, Axis axis);  // joined along a new axis
+Var gather(const Var& table, const Ids& ids);  // rows of a (V, d) table: ids (...) -> (..., d)
+Var concat(VarList parts, Axis axis);          // joined along an axis that they have
+Var stack_along(VarList parts, Axis axis);     // joined along a new axis
 
 // ---- softmax and losses
 // exp(x) / sum exp(x) along `axis`. With a mask (x's shape, true = may be attended to, last axis only) masked positions

@@ -10,6 +10,13 @@ namespace {
 
 Tensor transpose_last(const Tensor& x) { return transpose(x, Axis{x.rank() - 2}, Axis{x.rank() - 1}); }
 
+// (..., d) -> (n, d)
+Tensor as_rows(const Tensor& x) {
+  if (x.rank() == 2) return x;
+  const Axis last{x.rank() - 1};
+  return reshape(x, Shape{x.shape().without(last).size(), x.shape()[last]});
+}
+
 // dx += a b, or = where dx holds nothing yet; summed along an axis where dx is stretched.
 void add_product(Node::Target dx, const Tensor& a, const Tensor& b) {
   if (dx.grad.stretched()) add_(dx.grad, matmul(a, b));
@@ -23,6 +30,38 @@ Var matmul(const Var& a, const Var& b) {
     if (in.needs(0)) add_product(in.target(0), dy, transpose_last(in.value(1)));
     if (in.needs(1)) add_product(in.target(1), transpose_last(in.value(0)), dy);
   });
+}
+
+Var linear(const Var& x, const Var& W, const Var& b) {
+  const int last = x.rank() - 1;
+  if (last < 0 || W.rank() != 2 || W.shape()[1] != x.shape()[last] ||
+      (b.defined() && b.shape() != Shape{W.shape()[0]})) {
+    throw ShapeError("linear: x " + to_string(x.shape()) + ", W " + to_string(W.shape()) + ", b " +
+                     (b.defined() ? to_string(b.shape()) : "none") +
+                     "; they must be (..., d_in), (d_out, d_in) and (d_out)");
+  }
+  check_same_dtype("linear", x.value(), W.value());
+  if (b.defined()) check_same_dtype("linear", x.value(), b.value());
+  const Tensor rows = as_rows(x.value());  // (n, d_in)
+  const std::int64_t n = rows.shape()[0];
+  Tensor y = empty(Shape{n, W.shape()[0]}, x.dtype());
+  if (b.defined()) copy_(y, expand_new(b.value(), Axis{0}, n));
+  matmul_into(y, rows, transpose(W.value()), b.defined());
+  auto rule = [](const Tensor& dy, Inputs& in) {
+    const Tensor d = as_rows(dy);
+    if (in.needs(0)) {
+      Node::Target dx = in.target(0);
+      if (dx.grad.contiguous()) add_product({as_rows(dx.grad), dx.fresh}, d, in.row_major(1));
+      else dx.add(reshape(matmul(d, in.row_major(1)), in.shape(0)));
+    }
+    if (in.needs(1)) add_product(in.target(1), transpose(d), as_rows(in.value(0)));
+    if (in.count() == 3 && in.needs(2)) {
+      Tensor db = expand_new(in.grad(2), Axis{0}, d.shape()[0]);
+      add_(db, d);
+    }
+  };
+  y = reshape(y, x.shape().with(Axis{last}, W.shape()[0]));
+  return b.defined() ? record("linear", y, {x, W, b}, rule) : record("linear", y, {x, W}, rule);
 }
 
 Var dot(const Var& x, const Var& v, Axis axis) {

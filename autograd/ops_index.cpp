@@ -36,11 +36,12 @@ Var gather(const Var& table, const Ids& ids) {
                 });
 }
 
-Var concat(const std::vector<Var>& parts, Axis axis) {
-  if (parts.empty()) throw ShapeError("concat: no parts were given");
+Var concat(VarList parts, Axis axis) {
+  if (parts.size() == 0) throw ShapeError("concat: no parts were given");
   check_axis("concat", parts[0].shape(), axis);
   std::int64_t total = 0;
-  for (const Var& part : parts) {
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const Var& part = parts[k];
     check_axis("concat", part.shape(), axis);
     check_same_shape("concat (all axes but the joined one)", parts[0].shape().without(axis),
                      part.shape().without(axis));
@@ -48,23 +49,21 @@ Var concat(const std::vector<Var>& parts, Axis axis) {
     total += part.shape()[axis];
   }
   Tensor joined = empty(parts[0].shape().with(axis, total), parts[0].dtype());
-  std::vector<std::int64_t> starts;
   std::int64_t start = 0;
-  for (const Var& part : parts) {
-    Tensor place = narrow(joined, axis, start, part.shape()[axis]);
-    copy_(place, part.value());
-    starts.push_back(start);
-    start += part.shape()[axis];
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    Tensor place = narrow(joined, axis, start, parts[k].shape()[axis]);
+    copy_(place, parts[k].value());
+    start += parts[k].shape()[axis];
   }
-  return record("concat", joined, parts, [axis, starts](const Tensor& dy, Inputs& in) {
-    for (int k = 0; k < in.count(); ++k) {
-      if (in.needs(k)) in.add(k, narrow(dy, axis, starts[static_cast<std::size_t>(k)], in.shape(k)[axis]));
-    }
+  return record("concat", joined, parts, [axis](const Tensor& dy, Inputs& in) {
+    std::int64_t first = 0;
+    for (int k = 0; k < in.count(); first += in.shape(k)[axis], ++k)
+      in.add(k, narrow(dy, axis, first, in.shape(k)[axis]));
   });
 }
 
-Var stack_along(const std::vector<Var>& parts, Axis axis) {
-  if (parts.empty()) throw ShapeError("stack_along: no parts were given");
+Var stack_along(VarList parts, Axis axis) {
+  if (parts.size() == 0) throw ShapeError("stack_along: no parts were given");
   const Shape& shape = parts[0].shape();
   if (axis.index < 0 || axis.index > shape.rank()) {
     throw ShapeError("stack_along: parts of shape " + to_string(shape) + " have no place for a new Axis{" +

@@ -9,121 +9,58 @@
 // and so has its gradient: adding at its address is the sum over the stretched axis.
 #pragma once
 
-#include "autograd/dual.h"
-#include "autograd/var.h"
-#include "tensor/pointwise.h"
+#include <tuple>
+
+#include "autograd/kernels/pointwise_backward.h"
 
 namespace gradus {
-namespace detail {
 
-// Adds dy * df/dx_k to grad[k] for each k whose tensor is defined, or writes it where that is fresh. Rows as in
-// tensor/kernels/pointwise_rows.h.
-template <class T, class F, std::size_t... k>
-void pointwise_backward_rows(F f, const Tensor& dy, std::array<const Tensor*, sizeof...(k)> x,
-                             std::array<Node::Target, sizeof...(k)> grad, std::index_sequence<k...>) {
-  constexpr std::size_t n = sizeof...(k);
-  using P = Pack<T>;
-  const StridedLoop<2 * n + 1> loop(
-      dy.shape(), {&dy.strides(), &x[k]->strides()..., &(grad[k].grad.defined() ? grad[k].grad : *x[k]).strides()...});
-  const auto step = loop.row_strides(), next_row = loop.row_steps();
-  const std::int64_t length = loop.row_length(), rows = loop.rows();
-  const std::int64_t whole_packs = plain(step) ? length - length % P::lanes : 0;
-  const std::array<const T*, n> value{x[k]->template data<T>()...};
-  const std::array<T*, n> target{(grad[k].grad.defined() ? grad[k].grad.template mutable_data<T>() : nullptr)...};
-  const T* upstream = dy.data<T>();
-  loop.for_each_plane([&](const std::array<std::int64_t, 2 * n + 1>& offset) {
-    RowReader<T> incoming{upstream + offset[0], step[0], {}};
-    std::array<RowReader<T>, n> in{RowReader<T>{value[k] + offset[1 + k], step[1 + k], {}}...};
-    std::array<T*, n> to{(target[k] ? target[k] + offset[1 + n + k] : nullptr)...};
-    for (std::int64_t row = 0; row < rows; ++row) {
-      incoming.begin();
-      (in[k].begin(), ...);
-      std::array<P, n> total{};  // for operands stretched along the row
-      std::int64_t i = 0;
-      for (; i < whole_packs; i += P::lanes) {
-        const auto y = f(seed<k>(in[k].whole(i))...);
-        const P d = incoming.whole(i);
-        auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
-          if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
-            if (!to[m]) return;
-            const P dx = d * y.of(m);
-            if (step[1 + n + m] == 0) total[m].v = total[m].v + dx.v;
-            else (grad[m].fresh ? dx : P::load(to[m] + i) + dx).store(to[m] + i);
-          }
-        };
-        (add(std::integral_constant<unsigned, k>{}), ...);
-      }
-      for (; i < length; i += P::lanes) {
-        const int lanes = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
-        const auto y = f(seed<k>(in[k].part(i, lanes))...);
-        const P d = incoming.part(i, lanes);
-        auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
-          if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
-            if (!to[m]) return;
-            const P dx = d * y.of(m);
-            const std::int64_t stride = step[1 + n + m];
-            T* place = to[m] + i * stride;
-            if (stride == 0) total[m].v = total[m].v + dx.first(lanes).v;
-            else (grad[m].fresh ? dx : P::load(place, stride, lanes) + dx).store(place, stride, lanes);
-          }
-        };
-        (add(std::integral_constant<unsigned, k>{}), ...);
-      }
-      ((to[k] && step[1 + n + k] == 0 ? void(*to[k] += total[k].sum()) : void()), ...);
-      incoming.row += next_row[0];
-      ((in[k].row += next_row[1 + k]), ...);
-      ((to[k] += to[k] ? next_row[1 + n + k] : 0), ...);
-    }
-  });
+// An operand looked at through a view from tensor/tensor.h, for this op alone: no node of its own is made for it.
+//   pointwise("gate", f, seen(gates, [=](const Tensor& t) { return narrow(t, Axis{1}, 0, d_s); }), h)
+template <class View> struct Seen {
+  const Var& var;
+  View view;
+};
+template <class View> Seen<View> seen(const Var& x, View view) { return {x, view}; }
+
+// Seen through expand_new: stretched along a new axis.
+inline auto spread(const Var& x, Axis axis, std::int64_t length) {
+  return seen(x, [=](const Tensor& t) { return expand_new(t, axis, length); });
 }
 
-template <class F, std::size_t... k>
-void pointwise_backward(const Tensor& dy, Inputs& in, std::index_sequence<k...> all) {
-  const std::array<const Tensor*, sizeof...(k)> x{&in.value(k)...};
-  std::array<Node::Target, sizeof...(k)> grad{(in.needs(k) ? in.target(k) : Node::Target{})...};
-  // What is written must be written by one operand alone: not where x and a view of x share a gradient, and not where
-  // the formula ignores the operand.
-  using Y = decltype(F{}(seed<k>(Pack<float>{})...));
-  for (std::size_t i = 0; i < grad.size(); ++i) {
-    bool alone = Y::depends_on(static_cast<unsigned>(i));
-    for (std::size_t j = 0; j < grad.size(); ++j)
-      alone = alone && (j == i || grad[j].grad.buffer().get() != grad[i].grad.buffer().get());
-    if (!grad[i].fresh || alone) continue;
-    fill_(grad[i].grad, 0);
-    grad[i].fresh = false;
-  }
-  dispatch(dy.dtype(), [&](auto t) { pointwise_backward_rows<decltype(t)>(F{}, dy, x, grad, all); });
+namespace detail {
+
+template <class X> inline constexpr bool is_seen = false;
+template <class View> inline constexpr bool is_seen<Seen<View>> = true;
+template <class X>
+concept Operand = is_seen<X> || std::is_convertible_v<X, Var>;
+
+inline auto as_seen(const Var& x) { return Seen<std::remove_const_t<decltype(as_it_is)>>{x, as_it_is}; }
+template <class View> const Seen<View>& as_seen(const Seen<View>& x) { return x; }
+
+template <class F, class Forward, class... View>
+Var record_pointwise(const char* op, Forward forward, std::optional<Axis> summed, const Seen<View>&... x) {
+  return record(op, forward(x.view(x.var.value())...), {x.var...},
+                [summed, view = std::tuple(x.view...)](const Tensor& dy, Inputs& in) {
+                  pointwise_backward<F>(dy, summed, in, view, std::index_sequence_for<View...>{});
+                });
 }
 
 }  // namespace detail
 
-// f(first, rest...) element by element; all of one shape and dtype. `op` names the step on the tape and in errors.
-template <class F, class... Rest>
-requires(std::is_convertible_v<Rest, Var>&&...) Var
-    pointwise(const char* op, F f, const Var& first, const Rest&... rest) {
-  const std::vector<Var> inputs{first, rest...};
-  return [&]<std::size_t... k>(std::index_sequence<k...> all) {
-    return record(op, pointwise(op, f, inputs[k].value()...), inputs,
-                  [all](const Tensor& dy, Inputs& in) { detail::pointwise_backward<F>(dy, in, all); });
-  }
-  (std::make_index_sequence<sizeof...(Rest) + 1>{});
+// f(x...) element by element; all of one shape and dtype. `op` names the step on the tape and in errors.
+template <class F, detail::Operand... X>
+requires(!(std::is_same_v<X, Tensor> && ...)) Var pointwise(const char* op, F f, const X&... x) {
+  const auto forward = [&](const auto&... value) { return pointwise(op, f, value...); };
+  return detail::record_pointwise<F>(op, forward, std::nullopt, detail::as_seen(x)...);
 }
 
 // The same, summed over `axis`, which is dropped. What is summed is never stored, forward or backward: the additive
 // score v . tanh(q + k) over d_attn would otherwise keep (B, T_enc, d_attn) numbers per decoder step.
-template <class F, class... Rest>
-requires(std::is_convertible_v<Rest, Var>&&...) Var
-    pointwise_sum(const char* op, F f, Axis axis, const Var& first, const Rest&... rest) {
-  const std::vector<Var> inputs{first, rest...};
-  check_axis(op, first.shape(), axis);
-  const std::int64_t length = first.shape()[axis];
-  return [&]<std::size_t... k>(std::index_sequence<k...> all) {
-    return record(op, pointwise_sum(op, f, axis, inputs[k].value()...), inputs,
-                  [all, axis, length](const Tensor& dy, Inputs& in) {
-                    detail::pointwise_backward<F>(expand_new(dy, axis, length), in, all);
-                  });
-  }
-  (std::make_index_sequence<sizeof...(Rest) + 1>{});
+template <class F, detail::Operand... X>
+requires(!(std::is_same_v<X, Tensor> && ...)) Var pointwise_sum(const char* op, F f, Axis axis, const X&... x) {
+  const auto forward = [&](const auto&... value) { return pointwise_sum(op, f, axis, value...); };
+  return detail::record_pointwise<F>(op, forward, axis, detail::as_seen(x)...);
 }
 
 }  // namespace gradus

@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/kernels/live_count.h"
 #include "tensor/reduce.h"
 
 namespace gradus {
 namespace {
 
-std::atomic<std::uint64_t> next_id{1};
 std::atomic<std::uint64_t> next_mark{1};
-std::atomic<std::int64_t> node_count{0};
 thread_local bool grad_enabled = true;
 thread_local bool anomaly_enabled = false;
 
@@ -37,21 +36,44 @@ void check_finite(const Node& node, const Tensor& numbers, const char* what) {
       "change it after backward");
 }
 
-// All nodes that a gradient must pass, newest first.
+// Ids come in blocks, one block a thread, so that threads do not fight over a counter at every op. A block begins above
+// all blocks before it; a thread that meets a newer node of another thread takes a new block.
+std::uint64_t take_id(std::uint64_t above = 0) {
+  constexpr std::uint64_t block = 4096;
+  static std::atomic<std::uint64_t> blocks{1};
+  thread_local std::uint64_t next = 0, end = 0;
+  if (next == end || next <= above) {
+    next = blocks.fetch_add(block, std::memory_order_relaxed);
+    end = next + block;
+  }
+  return next++;
+}
+
+// All nodes between the root and the leaves that a gradient must pass, newest first. Their ids are close to each other,
+// so they are put in order by writing each at its place, unless that would leave mostly gaps.
 std::vector<Ref<Node>> reachable(const Ref<Node>& root) {
   const std::uint64_t mark = next_mark.fetch_add(1, std::memory_order_relaxed);
   std::vector<Ref<Node>> nodes{root};
   root->mark = mark;
+  std::uint64_t oldest = root->id;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (std::size_t k = 0; k < nodes[i]->inputs.size(); ++k) {
-      const Ref<Node>& input = nodes[i]->inputs[k].node;
-      if (input->mark == mark || !input->requires_grad) continue;
-      input->mark = mark;
-      nodes.push_back(input);
+    for (const Node::Edge& edge : nodes[i]->inputs) {
+      Node& input = *edge.node;
+      if (input.mark == mark || !input.requires_grad) continue;
+      input.mark = mark;
+      if (input.inputs.empty() && !input.freed) continue;  // a leaf keeps what it receives
+      oldest = std::min(oldest, input.id);
+      nodes.push_back(edge.node);
     }
   }
-  std::sort(nodes.begin(), nodes.end(), [](const Ref<Node>& a, const Ref<Node>& b) { return a->id > b->id; });
-  return nodes;
+  if ((root->id - oldest) / 8 > nodes.size()) {
+    std::sort(nodes.begin(), nodes.end(), [](const Ref<Node>& a, const Ref<Node>& b) { return a->id > b->id; });
+    return nodes;
+  }
+  std::vector<Ref<Node>> ordered(root->id - oldest + 1);
+  for (const Ref<Node>& node : nodes) ordered[root->id - node->id] = node;
+  std::erase_if(ordered, [](const Ref<Node>& node) { return !node; });
+  return ordered;
 }
 
 void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
@@ -70,9 +92,8 @@ void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
   for (Ref<Node>& node : nodes) {
     if (node->inputs.empty()) continue;  // a leaf keeps what it has received
     if (node->grad.defined()) {
-      const Tensor node_grad = node->grad;
       Inputs inputs(*node);
-      node->backward(node_grad, inputs);
+      node->backward(node->grad, inputs);
       for (const auto& edge : node->inputs) {
         const Tensor& grad = edge.node->grad;
         if (!grad.defined()) continue;
@@ -111,7 +132,7 @@ void Node::destroy(Node* node) {
     Node* next = waiting;
     waiting = next->next_waiting;
     delete next;
-    node_count.fetch_sub(1, std::memory_order_relaxed);
+    count_live(Counting::nodes, -1);
   }
   draining = false;
 }
@@ -121,8 +142,8 @@ Var::Var(Tensor value) : Var(std::move(value), false) {}
 Var::Var(Tensor value, bool requires_grad) {
   if (!value.defined()) throw ValueError("a Var needs a tensor: this one holds nothing yet");
   Ref<Node> node(new Node);
-  node_count.fetch_add(1, std::memory_order_relaxed);
-  node->id = next_id.fetch_add(1, std::memory_order_relaxed);
+  count_live(Counting::nodes, 1);
+  node->id = take_id();
   // Elements that share a number cannot have gradients of their own, so a stretched leaf is written out.
   node->value = requires_grad && value.stretched() ? copy(value) : std::move(value);
   node->requires_grad = requires_grad;
@@ -167,13 +188,21 @@ const Tensor& Inputs::value(int k) const {
   return edge.node->value;
 }
 
+const Tensor& Inputs::row_major(int k) const {
+  const Tensor& as_read = value(k);
+  if (as_read.contiguous()) return as_read;
+  std::unique_ptr<Node::Copy>& kept = node_.inputs[static_cast<std::size_t>(k)].node->row_major;
+  if (!kept || kept->version != as_read.version()) kept.reset(new Node::Copy{copy(as_read), as_read.version()});
+  return kept->value;
+}
+
 // The gradient of a view that nobody else can see is its input's gradient, looked at through the same view: adding
 // there directly saves a tensor and a pass. A view that the caller still holds gets a gradient of its own, to be read
 // later.
 Node::Target Node::target() {
   // + 1: the list of run_backward holds every node once.
   auto passes_on = [](const Node& node) {
-    return !node.grad.defined() && node.is_view() && node.refs.load(std::memory_order_relaxed) == node.consumers + 1;
+    return node.is_view && !node.grad.defined() && node.refs.load(std::memory_order_relaxed) == node.consumers + 1;
   };
   if (!passes_on(*this)) {
     if (grad.defined()) return {grad, false};
@@ -193,7 +222,7 @@ Node::Target Node::target() {
 }
 
 void Node::release_inputs() {
-  for (const Edge& edge : inputs) edge.node->consumers -= edge.node->is_view() ? 1 : 0;
+  for (const Edge& edge : inputs) edge.node->consumers -= edge.node->is_view ? 1 : 0;
   inputs.clear();
 }
 
@@ -205,11 +234,13 @@ Tensor Inputs::grad(int k) {
   return target.grad;
 }
 
+void Node::Target::add(const Tensor& dx) {
+  if (fresh) copy_(grad, dx);
+  else add_(grad, dx);
+}
+
 void Inputs::add(int k, const Tensor& dx) {
-  if (!needs(k)) return;
-  Node::Target target = this->target(k);
-  if (target.fresh) copy_(target.grad, dx);
-  else add_(target.grad, dx);
+  if (needs(k)) target(k).add(dx);
 }
 
 const Tensor& Saved::get(const char* op) const {
@@ -219,23 +250,29 @@ const Tensor& Saved::get(const char* op) const {
 
 namespace detail {
 
-bool recording(const std::vector<Var>& inputs) {
-  return grad_enabled && std::any_of(inputs.begin(), inputs.end(), [](const Var& x) { return x.requires_grad(); });
+bool recording(VarList inputs) {
+  if (!grad_enabled) return false;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k].requires_grad()) return true;
+  }
+  return false;
 }
 
-Var finish(Ref<Node> node, const char* op, Tensor value, const std::vector<Var>& inputs) {
-  node_count.fetch_add(1, std::memory_order_relaxed);
-  node->id = next_id.fetch_add(1, std::memory_order_relaxed);
+Var finish(Ref<Node> node, const char* op, Tensor value, VarList inputs) {
+  count_live(Counting::nodes, 1);
   node->op = op;
   node->value = std::move(value);
   node->requires_grad = true;
   node->inputs.reserve(inputs.size());
-  for (const Var& input : inputs) {
-    input.value();  // throws when it holds nothing
-    if (input.node()->id >= node->id) throw GraphError(std::string(op) + ": an input is newer than its result");
-    node->inputs.push_back({input.node(), input.value().version()});
-    input.node()->consumers += input.node()->is_view() ? 1 : 0;
+  std::uint64_t newest = 0;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const std::uint32_t version = inputs[k].value().version();  // throws when it holds nothing
+    const Ref<Node>& input = inputs[k].node();
+    newest = std::max(newest, input->id);
+    input->consumers += input->is_view ? 1 : 0;
+    node->inputs.push_back({input, version});
   }
+  node->id = take_id(newest);
   if (anomaly_enabled) check_finite(*node, node->value, "value");
   return Var(std::move(node));
 }
@@ -274,6 +311,6 @@ NoGrad::~NoGrad() { grad_enabled = before_; }
 DetectAnomaly::DetectAnomaly() : before_(anomaly_enabled) { anomaly_enabled = true; }
 DetectAnomaly::~DetectAnomaly() { anomaly_enabled = before_; }
 
-std::int64_t live_nodes() { return node_count.load(std::memory_order_relaxed); }
+std::int64_t live_nodes() { return live_total(Counting::nodes); }
 
 }  // namespace gradus

@@ -10,12 +10,15 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "tensor/kernels/pool.h"
+#include "tensor/kernels/small_list.h"
 #include "tensor/tensor.h"
 
 namespace gradus {
@@ -33,24 +36,30 @@ struct Node : Counted {
   const char* op = "leaf";
   Tensor value;
   Tensor grad;  // undefined until something flows in; has the value's shape, and never its buffer
-  std::vector<Edge> inputs;
+  SmallList<Edge, 3> inputs;
   bool requires_grad = false;
   bool freed = false;            // backward has used this node up
+  bool is_view = false;          // looks at its only input's numbers in another way: see view()
   std::uint64_t mark = 0;        // of the backward run that saw it last
   std::uint32_t consumers = 0;   // edges that point here, kept for views only
   Node* next_waiting = nullptr;  // to be destroyed after this one
+  struct Copy {
+    Tensor value;
+    std::uint32_t version;
+  };
+  std::unique_ptr<Copy> row_major;  // of the value, when somebody asked for it (Inputs::row_major)
 
   virtual ~Node() = default;
   static void* operator new(std::size_t bytes) { return pool_allocate(bytes); }
   static void operator delete(void* node, std::size_t bytes) { pool_free(node, bytes); }
-  virtual void backward(const Tensor& dy, Inputs& inputs);  // adds into the inputs' gradients
-  virtual void drop_rule() {}                               // forgets the rule and what it saved
-  virtual bool is_view() const { return false; }
+  virtual void backward(const Tensor& dy, Inputs& inputs);        // adds into the inputs' gradients
+  virtual void drop_rule() {}                                     // forgets the rule and what it saved
   virtual Tensor view(const Tensor& base) const { return base; }  // a view node: how it looks at its input
   // Where the gradient is added; `fresh` means that it holds nothing yet and is to be written instead.
   struct Target {
     Tensor grad;
     bool fresh;
+    void add(const Tensor& dx);
   };
   Target target();
   void release_inputs();
@@ -90,12 +99,36 @@ class Var {
 
 Var parameter(Tensor value);  // a leaf that takes a gradient
 
+// Several Vars as an argument, for the length of the call: a list in braces, or a vector. Nothing is copied.
+class VarList {
+ public:
+  struct Item {
+    Item(const Var& v) : var(v) {}
+    Item(const Tensor& constant) : made(constant), var(made) {}
+    Item(const Item&) = delete;
+    Var made;
+    const Var& var;
+  };
+  VarList(std::initializer_list<Item> list) : items_(list), size_(list.size()) {}
+  VarList(const std::vector<Var>& list) : first_(list.data()), size_(list.size()) {}
+  std::size_t size() const { return size_; }
+  const Var& operator[](std::size_t i) const { return first_ ? first_[i] : items_.begin()[i].var; }
+
+ private:
+  std::initializer_list<Item> items_;
+  const Var* first_ = nullptr;
+  std::size_t size_;
+};
+
 // What a gradient rule sees: the inputs of its op, and where their gradients go.
 class Inputs {
  public:
   explicit Inputs(Node& node) : node_(node) {}
   // Input k as the op read it. Throws GraphError when it has been overwritten since.
   const Tensor& value(int k) const;
+  // The same, row-major. Of a leaf, the copy is kept for as long as its value stays: a weight is read in every time
+  // step.
+  const Tensor& row_major(int k) const;
   bool needs(int k) const { return node_.inputs[static_cast<std::size_t>(k)].node->requires_grad; }
   Tensor grad(int k);                 // to add into; zeros at first
   Node::Target target(int k);         // to add into, or to write when it is fresh: saves a pass over zeros
@@ -129,15 +162,14 @@ template <class Rule> struct RecordedNode final : Node {
 
 // A node that looks at its input's numbers in another way (autograd/ops_view.cpp).
 template <class View> struct ViewNode final : Node {
-  explicit ViewNode(View v) : look(std::move(v)) {}
+  explicit ViewNode(View v) : look(std::move(v)) { is_view = true; }
   void backward(const Tensor& dy, Inputs& in) override;
-  bool is_view() const override { return true; }
   Tensor view(const Tensor& base) const override { return look(base); }
   View look;
 };
 
-bool recording(const std::vector<Var>& inputs);
-Var finish(Ref<Node> node, const char* op, Tensor value, const std::vector<Var>& inputs);
+bool recording(VarList inputs);
+Var finish(Ref<Node> node, const char* op, Tensor value, VarList inputs);
 Var unrecorded(const char* op, Tensor value);
 
 }  // namespace detail
@@ -145,7 +177,7 @@ Var unrecorded(const char* op, Tensor value);
 // Puts a step on the tape: `value` was computed by `op` from `inputs`, and rule(dy, inputs) adds to their gradients,
 // where dy is the gradient of `value`. The rule must not hold the new Var itself: it gets dy as an argument, so no
 // cycle arises.
-template <class Rule> Var record(const char* op, Tensor value, const std::vector<Var>& inputs, Rule rule) {
+template <class Rule> Var record(const char* op, Tensor value, VarList inputs, Rule rule) {
   if (!detail::recording(inputs)) return detail::unrecorded(op, std::move(value));
   return detail::finish(Ref<Node>(new detail::RecordedNode<Rule>(std::move(rule))), op, std::move(value), inputs);
 }

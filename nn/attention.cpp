@@ -15,13 +15,14 @@ Var additive(const Var& q, const Var& k, const Var& v_a) {
   const std::int64_t batch = k.shape()[0], length = k.shape()[1];
   return pointwise_sum(
       "additive score", [](auto query, auto key, auto v) { return v * tanh(query + key); }, Axis{2},
-      expand_new(q, Axis{1}, length), k, expand_new(expand_new(v_a, Axis{0}, length), Axis{0}, batch));
+      spread(q, Axis{1}, length), k,
+      seen(v_a, [=](const Tensor& t) { return expand_new(expand_new(t, Axis{0}, length), Axis{0}, batch); }));
 }
 
 // Sum over d of a product of query and keys. q (B, d), k (B, T_enc, d).
 Var dot_all(const Var& q, const Var& k) {
   return pointwise_sum(
-      "dot score", [](auto query, auto key) { return query * key; }, Axis{2}, expand_new(q, Axis{1}, k.shape()[1]), k);
+      "dot score", [](auto query, auto key) { return query * key; }, Axis{2}, spread(q, Axis{1}, k.shape()[1]), k);
 }
 
 // x / |x| along the last axis.
@@ -132,7 +133,7 @@ Attended attend(const Var& scores, const Var& values, const std::optional<Mask>&
   attend_shapes.check("attend", {scores, values, mask});
   const Var weights = mask ? softmax(scores, Axis{1}, *mask) : softmax(scores, Axis{1});
   const Var context = pointwise_sum(
-      "context", [](auto alpha, auto h) { return alpha * h; }, Axis{1}, expand_new(weights, Axis{2}, values.shape()[2]),
+      "context", [](auto alpha, auto h) { return alpha * h; }, Axis{1}, spread(weights, Axis{2}, values.shape()[2]),
       values);
   return {context, weights};
 }

@@ -9,7 +9,9 @@ namespace gradus {
 namespace {
 
 // Block k of gates that lie side by side: (B, blocks * d_s) -> (B, d_s).
-Var gate(const Var& gates, std::int64_t k, std::int64_t d_s) { return narrow(gates, Axis{1}, k * d_s, d_s); }
+auto gate(const Var& gates, std::int64_t k, std::int64_t d_s) {
+  return seen(gates, [=](const Tensor& t) { return narrow(t, Axis{1}, k * d_s, d_s); });
+}
 
 // Rows of a stacked weight or bias: gates first .. first + count - 1.
 Var rows(const Var& stacked, std::int64_t first, std::int64_t count, std::int64_t d_s) {
@@ -71,39 +73,41 @@ Var Gru::step_projected(const Var& Wx, const Var& s_prev) const {
   cell_shapes.check("GRU", {3, W, U, b, b_u, {}, {}, Wx, s_prev, {}});
   const std::int64_t d_s = U.shape()[1];
   const std::int64_t r = options.order == GruOrder::rzn ? 0 : 1, z = 1 - r, n = 2;
-  Var Us_z, n_t;
   if (options.reset == GruReset::after) {
     const Var Us = affine("GRU", s_prev, U, b_u);  // (B, 3 d_s): all gates in one product
-    Us_z = gate(Us, z, d_s);
-    n_t = pointwise(
-        "candidate", [](auto wr, auto ur, auto wn, auto un) { return tanh(wn + sigmoid(wr + ur) * un); },
-        gate(Wx, r, d_s), gate(Us, r, d_s), gate(Wx, n, d_s), gate(Us, n, d_s));
-  } else {
-    const Var Us = affine("GRU", s_prev, rows(U, 0, 2, d_s), rows(b_u, 0, 2, d_s));  // (B, 2 d_s): the gates r and z
-    Us_z = gate(Us, z, d_s);
-    const Var rs = pointwise(
-        "reset", [](auto wr, auto ur, auto s) { return sigmoid(wr + ur) * s; }, gate(Wx, r, d_s), gate(Us, r, d_s),
-        s_prev);
-    const Var Urs = affine("GRU", rs, rows(U, n, 1, d_s), rows(b_u, n, 1, d_s));
-    n_t = pointwise(
-        "candidate", [](auto wn, auto un) { return tanh(wn + un); }, gate(Wx, n, d_s), Urs);
+    const auto step = [&](auto s_t) {
+      return pointwise("gru", s_t, gate(Wx, r, d_s), gate(Us, r, d_s), gate(Wx, z, d_s), gate(Us, z, d_s),
+                       gate(Wx, n, d_s), gate(Us, n, d_s), s_prev);
+    };
+    if (options.update == GruUpdate::keeps) {
+      return step([](auto wr, auto ur, auto wz, auto uz, auto wn, auto un, auto s) {
+        const auto candidate = tanh(wn + sigmoid(wr + ur) * un);
+        return candidate + sigmoid(wz + uz) * (s - candidate);
+      });
+    }
+    return step([](auto wr, auto ur, auto wz, auto uz, auto wn, auto un, auto s) {
+      const auto candidate = tanh(wn + sigmoid(wr + ur) * un);
+      return s + sigmoid(wz + uz) * (candidate - s);
+    });
   }
+  const Var Us = affine("GRU", s_prev, rows(U, 0, 2, d_s), rows(b_u, 0, 2, d_s));  // (B, 2 d_s): the gates r and z
+  const Var rs = pointwise(
+      "reset", [](auto wr, auto ur, auto s) { return sigmoid(wr + ur) * s; }, gate(Wx, r, d_s), gate(Us, r, d_s),
+      s_prev);
+  const Var Urs = affine("GRU", rs, rows(U, n, 1, d_s), rows(b_u, n, 1, d_s));
+  const auto step = [&](auto s_t) {
+    return pointwise("gru", s_t, gate(Wx, z, d_s), gate(Us, z, d_s), gate(Wx, n, d_s), Urs, s_prev);
+  };
   if (options.update == GruUpdate::keeps) {
-    return pointwise(
-        "update",
-        [](auto wz, auto uz, auto s, auto candidate) {
-          const auto keep = sigmoid(wz + uz);
-          return candidate + keep * (s - candidate);
-        },
-        gate(Wx, z, d_s), Us_z, s_prev, n_t);
+    return step([](auto wz, auto uz, auto wn, auto un, auto s) {
+      const auto candidate = tanh(wn + un);
+      return candidate + sigmoid(wz + uz) * (s - candidate);
+    });
   }
-  return pointwise(
-      "update",
-      [](auto wz, auto uz, auto s, auto candidate) {
-        const auto replace = sigmoid(wz + uz);
-        return s + replace * (candidate - s);
-      },
-      gate(Wx, z, d_s), Us_z, s_prev, n_t);
+  return step([](auto wz, auto uz, auto wn, auto un, auto s) {
+    const auto candidate = tanh(wn + un);
+    return s + sigmoid(wz + uz) * (candidate - s);
+  });
 }
 
 Var Gru::step(const Var& x, const Var& s_prev) const {

@@ -1,8 +1,6 @@
 // Linear and Embedding.
 #include "nn/layers.h"
 
-#include <algorithm>
-
 #include "tensor/doctor/contract.h"
 
 namespace gradus {
@@ -17,12 +15,7 @@ Var Linear::operator()(const Var& x) const { return affine("Linear", x, W, b); }
 
 Var affine(const char* where, const Var& x, const Var& W, const Var& b) {
   linear_shapes.check(where, {W, b, x});
-  const Shape& shape = x.shape();
-  const int last = shape.rank() - 1;
-  const std::int64_t rows = x.value().size() / std::max<std::int64_t>(shape[last], 1);
-  Var y = matmul(shape.rank() == 2 ? x : reshape(x, Shape{rows, shape[last]}), transpose(W));  // (rows, d_out)
-  if (b.defined()) y = y + expand_new(b, Axis{0}, rows);
-  return shape.rank() == 2 ? y : reshape(y, shape.with(Axis{last}, W.shape()[0]));
+  return linear(x, W, b);
 }
 
 Embedding::Embedding(std::int64_t vocab, std::int64_t d, Generator& generator)

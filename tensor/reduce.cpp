@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tensor/kernels/squares.h"
 #include "tensor/pointwise.h"
 
 namespace gradus {
@@ -120,11 +121,8 @@ Tensor logsumexp(const Tensor& x, Axis axis) {
 }
 
 double norm(const Tensor& x) {
-  double total = 0;
-  for_each_row(reshape(x, Shape{x.size()}), [&](const auto* row, std::int64_t length, std::int64_t) {
-    for (std::int64_t i = 0; i < length; ++i) total += static_cast<double>(row[i]) * static_cast<double>(row[i]);
-  });
-  return std::sqrt(total);
+  const Tensor dense = x.packed() ? x : copy(x);
+  return std::sqrt(dispatch(x.dtype(), [&](auto t) { return squares(dense.data<decltype(t)>(), x.size()); }));
 }
 
 Tensor softmax(const Tensor& x, Axis axis, const Mask* mask, EmptyRow empty_row) {

@@ -21,29 +21,18 @@ void Extents::insert(int axis, std::int64_t value) {
 void Extents::erase(int axis) {
   for (int i = axis; i + 1 < rank_; ++i) (*this)[i] = (*this)[i + 1];
   --rank_;
-  (*this)[rank_] = 0;  // so that == may compare whole arrays
 }
 
 Shape::Shape(std::initializer_list<std::int64_t> lengths) : Shape(Extents(lengths)) {}
 
-Shape::Shape(const Extents& lengths) : Extents(lengths) {
+std::int64_t Shape::unusual_size() const {
+  bool holds_nothing = false;  // (2^40, 2^40, 0) is a fine shape
   for (std::int64_t length : *this) {
     if (length < 0) throw ShapeError("shape " + to_string(*this) + ": a length must not be negative");
+    holds_nothing = holds_nothing || length == 0;
   }
-  size();
-}
-
-std::int64_t Shape::size() const {
-  for (std::int64_t length : *this) {
-    if (length == 0) return 0;  // (0, 2^40) is a fine shape: it holds nothing
-  }
-  std::int64_t product = 1;
-  for (std::int64_t length : *this) {
-    if (__builtin_mul_overflow(product, length, &product)) {
-      throw ShapeError("shape " + to_string(*this) + ": the number of elements does not fit into 64 bits");
-    }
-  }
-  return product;
+  if (holds_nothing) return 0;
+  throw ShapeError("shape " + to_string(*this) + ": the number of elements does not fit into 64 bits");
 }
 
 Extents Shape::dense_strides() const {
@@ -83,8 +72,7 @@ std::string to_string(const Shape& shape) {
   return text + ")";
 }
 
-void check_axis(const char* op, const Shape& shape, Axis axis) {
-  if (axis.index >= 0 && axis.index < shape.rank()) return;
+void refuse_axis(const char* op, const Shape& shape, Axis axis) {
   throw ShapeError(std::string(op) + ": Axis{" + std::to_string(axis.index) + "} is not an axis of shape " +
                    to_string(shape) + "; axes are counted from 0 to " + std::to_string(shape.rank() - 1));
 }

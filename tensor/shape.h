@@ -32,7 +32,13 @@ class Extents {
   const std::int64_t* end() const { return values_.data() + rank_; }
   void insert(int axis, std::int64_t value);  // throws ShapeError beyond max_rank
   void erase(int axis);
-  bool operator==(const Extents&) const = default;
+  bool operator==(const Extents& other) const {
+    if (rank_ != other.rank_) return false;
+    for (int i = 0; i < rank_; ++i) {
+      if ((*this)[i] != other[i]) return false;
+    }
+    return true;
+  }
 
  private:
   std::array<std::int64_t, max_rank> values_{};
@@ -44,17 +50,31 @@ class Shape : public Extents {
  public:
   Shape() = default;
   Shape(std::initializer_list<std::int64_t> lengths);  // throws ShapeError for a negative length or an overflow
-  explicit Shape(const Extents& lengths);
-  std::int64_t size() const;      // number of elements; throws ShapeError when the product overflows 64 bits
-  Extents dense_strides() const;  // strides of row-major storage: the last axis is 1 apart
+  explicit Shape(const Extents& lengths) : Extents(lengths) { size(); }
+  std::int64_t size() const {  // number of elements; throws ShapeError when the product overflows 64 bits
+    std::int64_t product = 1, smallest = 1;
+    bool overflow = false;
+    for (std::int64_t length : *this) {
+      overflow |= __builtin_mul_overflow(product, length, &product);
+      smallest = length < smallest ? length : smallest;
+    }
+    return overflow || smallest < 0 ? unusual_size() : product;
+  }
+  Extents dense_strides() const;                         // strides of row-major storage: the last axis is 1 apart
   Shape with(Axis axis, std::int64_t length) const;      // the same shape with one length replaced
   Shape inserted(Axis axis, std::int64_t length) const;  // with a new axis in front of `axis`
   Shape without(Axis axis) const;                        // with `axis` dropped
+
+ private:
+  std::int64_t unusual_size() const;
 };
 
 std::string to_string(const Shape& shape);  // "(4, 16)", "(3)", "()"
 
 // Throws ShapeError, naming `op`, when `axis` is not an axis of `shape`.
-void check_axis(const char* op, const Shape& shape, Axis axis);
+[[noreturn]] void refuse_axis(const char* op, const Shape& shape, Axis axis);
+inline void check_axis(const char* op, const Shape& shape, Axis axis) {
+  if (axis.index < 0 || axis.index >= shape.rank()) refuse_axis(op, shape, axis);
+}
 
 }  // namespace gradus

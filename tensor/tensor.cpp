@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "tensor/doctor/doctor.h"
 #include "tensor/pointwise.h"
@@ -46,12 +45,19 @@ bool Tensor::stretched() const {
   return false;
 }
 
-void Tensor::require_dtype(std::size_t bytes) const {
-  if (!buffer_) throw ValueError("this tensor holds nothing yet: make it with zeros, full or tensor first");
-  if (bytes != bytes_of(dtype_)) {
-    throw DTypeError(std::string("a tensor of ") + to_string(dtype_) + " was read as " + (bytes == 4 ? "f32" : "f64") +
-                     "; convert it with .to(...)");
+bool Tensor::packed() const {
+  std::int64_t span = 1;  // from the first number to the last one; views never overlap unless they are stretched
+  for (int axis = 0; axis < rank(); ++axis) {
+    if (shape_[axis] == 0) return true;
+    span += (shape_[axis] - 1) * strides_[axis];
   }
+  return span == size() && !stretched();
+}
+
+void Tensor::refuse_dtype(std::size_t bytes) const {
+  if (!buffer_) throw ValueError("this tensor holds nothing yet: make it with zeros, full or tensor first");
+  throw DTypeError(std::string("a tensor of ") + to_string(dtype_) + " was read as " + (bytes == 4 ? "f32" : "f64") +
+                   "; convert it with .to(...)");
 }
 
 std::int64_t Tensor::locate(std::initializer_list<std::int64_t> position) const {
@@ -146,12 +152,16 @@ Tensor tensor(const Shape& shape, std::initializer_list<double> values, DType dt
 }
 
 Tensor empty_like(const Tensor& x) {
+  if (x.contiguous()) return empty(x.shape(), x.dtype());
   // Axes by falling stride, outermost first: a transposed tensor gets a transposed relative, so that loops over both
   // walk memory in order.
   std::array<int, max_rank> order{};
-  std::iota(order.begin(), order.begin() + x.rank(), 0);
-  std::stable_sort(order.begin(), order.begin() + x.rank(),
-                   [&](int a, int b) { return x.strides()[a] > x.strides()[b]; });
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    int at = axis;
+    for (; at > 0 && x.strides()[axis] > x.strides()[order[static_cast<std::size_t>(at - 1)]]; --at)
+      order[static_cast<std::size_t>(at)] = order[static_cast<std::size_t>(at - 1)];
+    order[static_cast<std::size_t>(at)] = axis;
+  }
   Extents strides = x.strides();
   Shape stored = x.shape();
   std::int64_t step = 1;
@@ -268,6 +278,11 @@ Tensor copy(const Tensor& x) {
 }
 
 void fill_(Tensor& x, double value) {
+  if (x.packed()) {
+    dispatch(x.dtype(),
+             [&](auto t) { std::fill_n(x.mutable_data<decltype(t)>(), x.size(), static_cast<decltype(t)>(value)); });
+    return;
+  }
   const Tensor scalar = tensor(Shape{}, {value}, x.dtype());
   copy_(x, expand_scalar(scalar, x.shape()));
 }
@@ -284,15 +299,13 @@ void add_(Tensor& target, const Tensor& source) {
       target, [](auto value) { return value; }, source);
 }
 
-void check_same_shape(const char* op, const Shape& a, const Shape& b) {
-  if (a == b) return;
+void refuse_shapes(const char* op, const Shape& a, const Shape& b) {
   if (std::string_view(op) == "*") throw ShapeError(examine_product(a, b));
   throw ShapeError(std::string(op) + ": shapes " + to_string(a) + " and " + to_string(b) +
                    " differ. Nothing is stretched silently: use expand or expand_new where an axis is meant to repeat");
 }
 
-void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
-  if (a.dtype() == b.dtype()) return;
+void refuse_dtypes(const char* op, const Tensor& a, const Tensor& b) {
   throw DTypeError(std::string(op) + ": " + to_string(a.dtype()) + " meets " + to_string(b.dtype()) +
                    "; convert one of them with .to(...)");
 }

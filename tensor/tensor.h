@@ -49,6 +49,7 @@ class Tensor {
   const Ref<Buffer>& buffer() const { return buffer_; }
   std::uint32_t version() const { return buffer_ ? buffer_->version : 0; }
   bool contiguous() const;  // row-major without gaps
+  bool packed() const;      // its numbers fill one piece of memory, whatever the order of the axes
   bool stretched() const;   // some axis longer than 1 has stride 0: several elements share one number
 
   double at(std::initializer_list<std::int64_t> position) const;  // one index per axis; throws IndexError
@@ -59,17 +60,17 @@ class Tensor {
 
   // The first element, for kernels; T must be the dtype's type. Writing counts as a new version.
   template <class T> const T* data() const {
-    require_dtype(sizeof(T));
+    if (!buffer_ || sizeof(T) != bytes_of(dtype_)) refuse_dtype(sizeof(T));
     return static_cast<const T*>(buffer_->data()) + offset_;
   }
   template <class T> T* mutable_data() {
-    require_dtype(sizeof(T));
+    if (!buffer_ || sizeof(T) != bytes_of(dtype_)) refuse_dtype(sizeof(T));
     ++buffer_->version;
     return static_cast<T*>(buffer_->data()) + offset_;
   }
 
  private:
-  void require_dtype(std::size_t bytes) const;
+  [[noreturn]] void refuse_dtype(std::size_t bytes) const;
   std::int64_t locate(std::initializer_list<std::int64_t> position) const;
 
   Ref<Buffer> buffer_;
@@ -108,7 +109,13 @@ void copy_(Tensor& target, const Tensor& source);
 void add_(Tensor& target, const Tensor& source);  // target += source; where target is stretched this sums
 
 // Throws ShapeError / DTypeError, opening with `op`, unless a and b agree.
-void check_same_shape(const char* op, const Shape& a, const Shape& b);
-void check_same_dtype(const char* op, const Tensor& a, const Tensor& b);
+[[noreturn]] void refuse_shapes(const char* op, const Shape& a, const Shape& b);
+[[noreturn]] void refuse_dtypes(const char* op, const Tensor& a, const Tensor& b);
+inline void check_same_shape(const char* op, const Shape& a, const Shape& b) {
+  if (!(a == b)) refuse_shapes(op, a, b);
+}
+inline void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype()) refuse_dtypes(op, a, b);
+}
 
 }  // namespace gradus

@@ -21,17 +21,17 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
   Vector sum[Rows][Packs];
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 6
     for (int j = 0; j < Packs; ++j) sum[i][j] = Vector{};
   }
   for (std::int64_t step = 0; step < k; ++step) {
     Vector row[Packs];
-#pragma GCC unroll 4
+#pragma GCC unroll 6
     for (int j = 0; j < Packs; ++j) row[j] = Pack<T>::load(b + j * Pack<T>::lanes).v;
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
       const Vector factor = a[i * a_row] - Vector{};
-#pragma GCC unroll 4
+#pragma GCC unroll 6
       for (int j = 0; j < Packs; ++j) sum[i][j] += factor * row[j];
     }
     a += a_column;
@@ -39,7 +39,7 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
   }
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 6
     for (int j = 0; j < Packs; ++j) {
       T* to = c + i * c_row + j * Pack<T>::lanes;
       Pack<T> result{sum[i][j]};
@@ -54,6 +54,8 @@ using Tile = void (*)(std::int64_t, const T*, std::int64_t, std::int64_t, const 
                       bool);
 
 constexpr int most_rows = 11;  // 11 x 2 sums, 2 packs of B and a factor fit into 32 registers
+constexpr int few_rows = 3;    // 3 x 6 sums
+constexpr std::int64_t cache_bytes = std::int64_t{1} << 20;
 
 template <class T, int Packs, int... rows>
 constexpr std::array<Tile<T>, sizeof...(rows)> tiles(std::integer_sequence<int, rows...>) {
@@ -64,8 +66,9 @@ constexpr std::array<Tile<T>, sizeof...(rows)> tiles(std::integer_sequence<int, 
 template <class T, int Packs>
 void band(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
           bool accumulate) {
-  static constexpr auto by_rows = tiles<T, Packs>(std::make_integer_sequence<int, most_rows>{});
-  const std::int64_t count = (size.m + most_rows - 1) / most_rows;
+  constexpr int most = Packs > 2 ? few_rows : most_rows;
+  static constexpr auto by_rows = tiles<T, Packs>(std::make_integer_sequence<int, most>{});
+  const std::int64_t count = (size.m + most - 1) / most;
   std::int64_t first = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t rows = size.m / count + (i < size.m % count ? 1 : 0);
@@ -76,7 +79,7 @@ void band(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* 
 }
 
 template <class T> std::vector<T>& scratch(int which) {  // kept per thread: no allocation after the first calls
-  thread_local std::vector<T> space[2];
+  thread_local std::vector<T> space[3];
   return space[which];
 }
 
@@ -85,6 +88,9 @@ void gemm_rows(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row
                bool accumulate) {
   constexpr int lanes = Pack<T>::lanes;
   std::int64_t column = 0;
+  // With few rows a tile of two packs would wait for its own sums: a wide one has enough of them.
+  for (; size.m <= few_rows && column + 6 * lanes <= size.n; column += 6 * lanes)
+    band<T, 6>(size, a, b + column, b_row, c + column, c_row, accumulate);
   for (; column + 2 * lanes <= size.n; column += 2 * lanes)
     band<T, 2>(size, a, b + column, b_row, c + column, c_row, accumulate);
   for (; column + lanes <= size.n; column += lanes)
@@ -104,6 +110,36 @@ void gemm_rows(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row
       to = accumulate ? to + padded_c[i * lanes + j] : padded_c[i * lanes + j];
     }
   }
+}
+
+// The same for matrices beyond the cache: A in blocks that stay there, copied so that their rows do not all begin at
+// the same place of the cache (lengths like 1024 would make them).
+template <class T>
+void gemm_blocks(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
+                 bool accumulate) {
+  constexpr std::int64_t rows = 10 * most_rows, depth = 512, row = depth + Pack<T>::lanes;
+  auto& space = scratch<T>(2);
+  space.resize(static_cast<std::size_t>(rows * row));
+  for (std::int64_t k = 0; k < size.k; k += depth) {
+    for (std::int64_t m = 0; m < size.m; m += rows) {
+      const GemmSize part{std::min(rows, size.m - m), size.n, std::min(depth, size.k - k)};
+      const T* from = a.data + m * a.row + k * a.column;
+      for (std::int64_t i = 0; i < part.m; ++i) {
+        for (std::int64_t j = 0; j < part.k; ++j)
+          space[static_cast<std::size_t>(i * row + j)] = from[i * a.row + j * a.column];
+      }
+      gemm_rows<T>(part, {space.data(), row, 1}, b + k * b_row, b_row, c + m * c_row, c_row, accumulate || k > 0);
+    }
+  }
+}
+
+// Plain or in blocks.
+template <class T>
+void gemm_any_size(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
+                   bool accumulate) {
+  constexpr std::int64_t most = cache_bytes / static_cast<std::int64_t>(sizeof(T));
+  if (size.m * size.k > most && size.k * size.n > most / 2) gemm_blocks<T>(size, a, b, b_row, c, c_row, accumulate);
+  else gemm_rows<T>(size, a, b, b_row, c, c_row, accumulate);
 }
 
 }  // namespace
@@ -131,12 +167,12 @@ template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T>
     b = {space.data(), size.n, 1};
   }
   if (c.column == 1 || size.n == 1) {
-    gemm_rows<T>(size, a, b.data, b.row, c.data, c.row, accumulate);
+    gemm_any_size<T>(size, a, b.data, b.row, c.data, c.row, accumulate);
     return;
   }
   // A target without contiguous rows or columns (a slice with steps) is computed beside and added.
   std::vector<T> beside(static_cast<std::size_t>(size.m * size.n));
-  gemm_rows<T>(size, a, b.data, b.row, beside.data(), size.n, false);
+  gemm_any_size<T>(size, a, b.data, b.row, beside.data(), size.n, false);
   for (std::int64_t i = 0; i < size.m; ++i) {
     for (std::int64_t j = 0; j < size.n; ++j) {
       T& to = c.data[i * c.row + j * c.column];

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <new>
-#include <vector>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -55,22 +55,36 @@ void* system_allocate(std::size_t bytes) {
   return block;
 }
 
-struct FreeLists {
-  std::array<std::vector<void*>, class_count> blocks;
-  void trim() {
-    for (auto& list : blocks) {
-      for (void* block : list) std::free(block);
-      list.clear();
-    }
-  }
-  ~FreeLists();
+// A waiting block begins with the address of the next one in its list, so that the lists need no memory of their own.
+struct Waiting {
+  Waiting* next;
 };
+constinit thread_local std::array<Waiting*, class_count> lists{};
 // Tensors with static lifetime may be freed after a thread's lists are gone: then blocks go straight to the system.
-thread_local bool lists_alive = true;
-thread_local FreeLists lists;
-FreeLists::~FreeLists() {
-  trim();
-  lists_alive = false;
+enum class Lists { unused, in_use, gone };
+constinit thread_local Lists state = Lists::unused;
+
+void give_back() {
+  for (Waiting*& list : lists) {
+    while (list) std::free(std::exchange(list, list->next));
+  }
+}
+
+struct AtExit {
+  ~AtExit() {
+    give_back();
+    state = Lists::gone;
+  }
+};
+
+// From the first block of a thread on, its lists are emptied when the thread ends.
+bool lists_usable() {
+  if (state == Lists::unused) {
+    thread_local AtExit at_exit;
+    static_cast<void>(&at_exit);
+    state = Lists::in_use;
+  }
+  return keeps_blocks && state == Lists::in_use;
 }
 
 }  // namespace
@@ -78,27 +92,20 @@ FreeLists::~FreeLists() {
 void* pool_allocate(std::size_t bytes) {
   if (bytes > std::numeric_limits<std::size_t>::max() / 4) throw std::bad_alloc();
   const SizeClass size = size_class(bytes);
-  if (keeps_blocks && lists_alive) {
-    auto& list = lists.blocks[static_cast<std::size_t>(size.index)];
-    if (!list.empty()) {
-      void* block = list.back();
-      list.pop_back();
-      return block;
-    }
-  }
+  Waiting*& list = lists[static_cast<std::size_t>(size.index)];
+  if (list) return std::exchange(list, list->next);
   return system_allocate(keeps_blocks ? size.bytes : bytes);
 }
 
 void pool_free(void* block, std::size_t bytes) {
-  if (!keeps_blocks || !lists_alive) {
+  if (!lists_usable()) {
     std::free(block);
     return;
   }
-  lists.blocks[static_cast<std::size_t>(size_class(bytes).index)].push_back(block);
+  Waiting*& list = lists[static_cast<std::size_t>(size_class(bytes).index)];
+  list = ::new (block) Waiting{list};
 }
 
-void pool_trim() {
-  if (lists_alive) lists.trim();
-}
+void pool_trim() { give_back(); }
 
 }  // namespace gradus

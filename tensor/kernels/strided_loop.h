@@ -14,6 +14,7 @@ namespace gradus {
 template <int N> class StridedLoop {
  public:
   StridedLoop(const Shape& shape, const std::array<const Extents*, N>& strides) {
+    if (one_row(shape, strides)) return;
     for (int axis = 0; axis < shape.rank(); ++axis) {
       if (shape[axis] == 0) empty_ = true;
       if (shape[axis] == 1) continue;
@@ -72,6 +73,22 @@ template <int N> class StridedLoop {
   }
 
  private:
+  // Most operands are row-major and without gaps: then everything is one row, and that is quickly seen.
+  bool one_row(const Shape& shape, const std::array<const Extents*, N>& strides) {
+    std::int64_t size = 1;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      for (int k = 0; k < N; ++k) {
+        if ((*strides[k])[axis] != size) return false;
+      }
+      size *= shape[axis];
+    }
+    rank_ = 1;
+    length_[0] = size;
+    step_[0].fill(1);
+    empty_ = size == 0;
+    return true;
+  }
+
   int rank_ = 0;
   bool empty_ = false;
   std::array<std::int64_t, max_rank> length_{};

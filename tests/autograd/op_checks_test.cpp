@@ -12,7 +12,7 @@
 namespace gradus::testing {
 namespace {
 
-constexpr std::size_t row_count = 49;
+constexpr std::size_t row_count = 50;
 constexpr Sizes with_zero[] = {{0, 3, 5, 4}, {2, 0, 5, 4}, {2, 3, 0, 4}, {2, 3, 5, 0}, {0, 0, 0, 0}};
 
 std::string text_of(Sizes s) {
@@ -343,12 +343,16 @@ void an_operand_and_a_view_of_it_get_both_shares(const OpRow& row) {
         const Var p = parameter(tensor(shapes[0], values[0], f64));
         std::vector<Var> x(shapes.size(), p);
         x[view_first ? 0 : 1] = turned(p);
+        for (std::size_t k = 2; k < x.size(); ++k) {
+          if (shapes[k] != shapes[0]) x[k] = parameter(tensor(shapes[k], values[k], f64));
+        }
         std::vector<Var> apart;
         for (const Var& v : x) apart.push_back(parameter(copy(v.value())));
         pull_back(row.apply(apart, variant));
         Tensor want = zeros(shapes[0], f64);
         for (std::size_t k = 0; k < apart.size(); ++k) {
           const bool is_view = k == (view_first ? 0u : 1u);
+          if (shapes[k] != shapes[0]) continue;
           add_(want, is_view ? transpose(apart[k].grad(), Axis{0}, Axis{1}) : apart[k].grad());
         }
         const Var y = row.apply(x, variant);

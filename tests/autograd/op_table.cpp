@@ -320,6 +320,33 @@ std::vector<OpRow> make_table() {
         return y;
       }));
   t.push_back(row(
+      "linear", "linear(Var, Var, Var)", "linear", 4, Domain::any,
+      [](Sizes s, int v) {
+        std::vector<Shape> all{v == 0 ? Shape{s.c} : v == 1 ? Shape{s.a, s.b, s.c} : Shape{s.a, s.c}, Shape{s.d, s.c}};
+        if (v < 3) all.push_back(Shape{s.d});
+        return all;
+      },
+      [](const Vars& in, int) { return linear(in[0], in[1], in.size() == 3 ? in[2] : Var()); },
+      [](const auto& in, int) {
+        const std::size_t last = in[0].shape.size() - 1;
+        auto y = in[0];
+        y.shape[last] = in[1].shape[0];
+        y.data.clear();
+        each_index(y.shape, [&](const Lengths& index) {
+          auto terms = y.data;
+          terms.clear();
+          for (std::int64_t k = 0; k < in[0].shape[last]; ++k) {
+            Lengths from = index;
+            from[last] = k;
+            terms.push_back(in[0].data[place_of(in[0].shape, from)] *
+                            in[1].data[place_of(in[1].shape, {index[last], k})]);
+          }
+          if (in.size() == 3) terms.push_back(in[2].data[static_cast<std::size_t>(index[last])]);
+          y.data.push_back(total_of(terms));
+        });
+        return y;
+      }));
+  t.push_back(row(
       "dot", "dot(Var, Var, Axis)", "dot", 6, Domain::any,
       [](Sizes s, int v) {
         const AxisCase at = axis_case(s, v);
@@ -402,7 +429,7 @@ std::vector<OpRow> make_table() {
         return y;
       }));
   t.push_back(row(
-      "concat", "concat(vector<Var>, Axis)", "concat", 6, Domain::any,
+      "concat", "concat(VarList, Axis)", "concat", 6, Domain::any,
       [](Sizes s, int v) {
         const AxisCase at = axis_case(s, v);
         return std::vector<Shape>{at.shape, at.shape.with(Axis{at.axis}, at.shape[at.axis] + 1), at.shape};
@@ -421,7 +448,7 @@ std::vector<OpRow> make_table() {
         return y;
       }));
   t.push_back(row(
-      "stack_along", "stack_along(vector<Var>, Axis)", "stack_along", 4, Domain::any,
+      "stack_along", "stack_along(VarList, Axis)", "stack_along", 4, Domain::any,
       [](Sizes s, int) {
         return std::vector<Shape>(3, Shape{s.a, s.b, s.c});
       },

@@ -219,14 +219,14 @@ void LuongBatched::visit(Visitor& v) {
 
 // ---- transformer
 
-Var Transformer::Norm::operator()(const Var& x) const {  // Ba et al. 2016; x (N, width)
-  const std::int64_t rows = x.shape()[0];
-  const Axis last{1};
-  const Var centred = x - expand_new(mean(x, last), last, width);
-  const Var deviation = sqrt(mean(square(centred), last) + 1e-5);
+Var Transformer::Norm::operator()(const Var& h) const {  // Ba et al. 2016; h (N, width)
+  const std::int64_t rows = h.shape()[0];
+  const Axis across{1};
+  const Var centred = h - expand_new(mean(h, across), across, width);
+  const Var deviation = sqrt(mean(square(centred), across) + 1e-5);
   return pointwise(
-      "norm", [](auto c, auto s, auto g, auto b) { return c / s * g + b; }, centred, expand_new(deviation, last, width),
-      expand_new(gain, Axis{0}, rows), expand_new(shift, Axis{0}, rows));
+      "norm", [](auto c, auto s, auto g, auto b) { return c / s * g + b; }, centred, spread(deviation, across, width),
+      spread(gain, Axis{0}, rows), spread(shift, Axis{0}, rows));
 }
 
 void Transformer::Norm::visit(Visitor& v) {

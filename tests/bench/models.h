@@ -81,7 +81,7 @@ struct Transformer {
   static constexpr std::int64_t width = 64, heads = 4, inner = 256, vocab = 64;
   struct Norm {
     Var gain, shift;  // (width)
-    Var operator()(const Var& x) const;
+    Var operator()(const Var& h) const;
     void visit(Visitor& v);
   };
   struct Layer {

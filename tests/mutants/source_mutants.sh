@@ -11,9 +11,9 @@
 set -eu
 
 list=$(cat <<'LIST'
-tensor/shape.cpp | if (length == 0) return 0; | if (length == 1) return 0; | tensor
+tensor/shape.cpp | if (holds_nothing) return 0; | if (!holds_nothing) return 0; | tensor
 tensor/shape.cpp | if (length < 0) throw | if (length < -1) throw | tensor
-tensor/shape.cpp | axis.index < shape.rank()) return; | axis.index <= shape.rank()) return; | tensor
+tensor/shape.h | axis.index >= shape.rank()) refuse_axis | axis.index > shape.rank()) refuse_axis | tensor
 tensor/tensor.cpp | x.offset() + start * strides[axis] | x.offset() + start | tensor
 tensor/tensor.cpp | strides[axis.index] *= step; | strides[axis.index] += step - 1; | tensor
 tensor/tensor.cpp | last < available - start) | last <= available - start) | tensor
@@ -22,7 +22,7 @@ tensor/tensor.cpp | if (strides_[axis] != step) return false; | if (strides_[axi
 tensor/tensor.cpp | x.strides()[a] > x.strides()[b]; | x.strides()[a] < x.strides()[b]; | tensor
 tensor/tensor.cpp | const Tensor dense = gradus::contiguous(*this); | const Tensor dense = *this; | tensor
 tensor/tensor.cpp | Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : copy(x); } | Tensor contiguous(const Tensor& x) { return copy(x); } | tensor
-tensor/buffer.cpp | live.fetch_sub(1, std::memory_order_relaxed); | live.load(); | tensor
+tensor/buffer.cpp | count_live(Counting::buffers, -1); | count_live(Counting::buffers, 0); | tensor
 tensor/kernels/pool.cpp | + steps * quarter + 63) | + (steps - 1) * quarter + 63) | tensor
 tensor/ids.cpp | lengths[row] > length) | lengths[row] >= length) | tensor
 tensor/format.cpp | length > 2 * edge + 1 | length > 2 * edge | tensor
@@ -59,7 +59,7 @@ autograd/var.cpp | if (tensor_.version() != version_) | if (false) | autograd
 autograd/var.cpp | node->freed = true; | node->freed = false; | autograd
 autograd/var.cpp | node->drop_rule(); | static_cast<void>(node); | autograd
 autograd/var.cpp | node->release_inputs(); | static_cast<void>(node); | autograd
-autograd/var.cpp | else add_(target.grad, dx); | else copy_(target.grad, dx); | autograd
+autograd/var.cpp | else add_(grad, dx); | else copy_(grad, dx); | autograd
 autograd/var.cpp | NoGrad::~NoGrad() { grad_enabled = before_; } | NoGrad::~NoGrad() { grad_enabled = true; } | autograd
 autograd/var.cpp | if (anomaly_enabled) check_finite(*node, grad, "input gradients"); | ; | autograd
 autograd/var.cpp | requires_grad && value.stretched() ? copy(value) : std::move(value) | std::move(value) | autograd

@@ -48,8 +48,10 @@ Setting setting_for(const Linear& bridge, std::uint64_t seed) {
 
 // Nodes of the products that have so many rows.
 int products(const Var& result, std::int64_t rows) {
-  return count_nodes(
-      result, [rows](const Node& node) { return std::string(node.op) == "matmul" && node.value.shape()[0] == rows; });
+  return count_nodes(result, [rows](const Node& node) {
+    const Shape& shape = node.value.shape();
+    return std::string(node.op) == "linear" && shape.without(Axis{shape.rank() - 1}).size() == rows;
+  });
 }
 
 }  // namespace
