@@ -18,9 +18,9 @@ constexpr double rate = 0.1, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
 // One weight in the hands of the taught Adam.
 struct OneWeight {
   Var w;
-  std::unique_ptr<Adam> adam;
+  std::unique_ptr<Optimizer> adam;
   OneWeight(double start, AdamOptions options)
-      : w(parameter(tensor(Shape{1}, {start}, f64))), adam(taught_parts().adam({{"w", w}}, options)) {}
+      : w(parameter(tensor(Shape{1}, {start}, f64))), adam(taught_parts().adam({{"w", w}}, options).optimizer) {}
   double step(double g) {
     w.zero_grad();
     backward(sum(w * g));

@@ -7,8 +7,10 @@ namespace {
 
 Var weights(std::int64_t d_out, std::int64_t d_in, Generator& generator) { return xavier(d_out, d_in, generator); }
 
-std::unique_ptr<Adam> adam(const std::vector<Parameter>& parameters, const AdamOptions& options) {
-  return std::make_unique<Adam>(parameters, options);
+Updates adam(const std::vector<Parameter>& parameters, const AdamOptions& options) {
+  auto optimizer = std::make_unique<Adam>(parameters, options);
+  double* rate = &optimizer->options.rate;
+  return {std::move(optimizer), rate};
 }
 
 }  // namespace

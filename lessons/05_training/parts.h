@@ -10,11 +10,17 @@
 
 namespace gradus::lesson05 {
 
+// An optimiser, and where its rate is, so that a schedule can set it.
+struct Updates {
+  std::unique_ptr<Optimizer> optimizer;
+  double* rate = nullptr;
+};
+
 struct Parts {
   Said whose;  // "the library's"
   std::function<Var(std::int64_t d_out, std::int64_t d_in, Generator& generator)> first_weights;
   std::function<double(const std::vector<Parameter>& parameters, double largest)> clip;
-  std::function<std::unique_ptr<Adam>(const std::vector<Parameter>& parameters, const AdamOptions& options)> adam;
+  std::function<Updates(const std::vector<Parameter>& parameters, const AdamOptions& options)> adam;
 };
 
 const Parts& taught_parts();

@@ -78,9 +78,9 @@ void Trainer::load(const std::filesystem::path& file) {
 
 void Trainer::forget_optimizer() {
   if (plan.update == Update::adam) {
-    auto adam = taught_parts().adam(parameters_, {.rate = plan.rate});
-    rate_ = &adam->options.rate;
-    optimizer_ = std::move(adam);
+    Updates adam = taught_parts().adam(parameters_, {.rate = plan.rate});
+    rate_ = adam.rate;
+    optimizer_ = std::move(adam.optimizer);
   } else {
     auto sgd = std::make_unique<Sgd>(
         parameters_, SgdOptions{.rate = plan.rate, .momentum = plan.update == Update::momentum ? 0.9 : 0});
