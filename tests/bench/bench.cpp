@@ -1,6 +1,7 @@
 // ./gradus bench: times the cases, one after the other or in turn with PyTorch, and prints a table.
 #include <fmt/format.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+// Seconds of processor time that this process has used: what other processes take from it does not count.
+double processor_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 struct Measured {
   double time = 0;    // median of one run, in seconds
@@ -44,20 +52,19 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Runs for so many seconds, at least once, and adds the time of each run.
+// Runs for so many seconds, at least once, and adds the processor time of each run.
 void run_for(const Workload& workload, double seconds, std::vector<double>& times) {
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   do {
-    const auto start = Clock::now();
+    const double start = processor_seconds();
     workload.run();
-    times.push_back(std::chrono::duration<double>(Clock::now() - start).count() / workload.per_run);
+    times.push_back((processor_seconds() - start) / workload.per_run);
   } while (Clock::now() < end);
 }
 
 struct Plan {
   std::optional<std::string> python;  // of the peer
   fs::path script;
-  int threads = 1;
   double seconds = 1;  // of each side and case
 };
 
@@ -67,7 +74,7 @@ Result measure(const Case& what, const Plan& plan) {
   const double base = memory_now();
   const Workload workload = what.make();
   std::optional<Peer> peer;
-  if (plan.python && !what.peer.empty()) peer.emplace(*plan.python, plan.script, plan.threads, what.peer);
+  if (plan.python && !what.peer.empty()) peer.emplace(*plan.python, plan.script, what.peer);
   if (peer && workload.loss) {
     const double own = workload.loss(), other = peer->loss();
     if (!(std::abs(own - other) <= 1e-4 * std::abs(other)))
@@ -147,7 +154,7 @@ std::string table_of(const std::vector<Row>& rows, double peak, bool against, co
   return table.text(terminal);
 }
 
-Json json_of(const std::vector<Row>& rows, double peak, const Plan& plan) {
+Json json_of(const std::vector<Row>& rows, double peak) {
   Json list = Json::array();
   for (const Row& row : rows) {
     Json entry = Json::object();
@@ -164,7 +171,6 @@ Json json_of(const std::vector<Row>& rows, double peak, const Plan& plan) {
   }
   Json all = Json::object();
   all.set("machine", machine_name());
-  all.set("threads", plan.threads);
   all.set("peak_flop_rate", peak);
   all.set("cases", list);
   return all;
@@ -194,13 +200,14 @@ int run(const std::vector<std::string>& arguments) {
   CommandSpec spec;
   spec.program = "./gradus bench";
   spec.about_en =
-      "Times training steps, single ops and matrix products. With --against torch PyTorch runs the same in turn.";
-  spec.about_zh = "测量训练步、单个运算和矩阵乘积的时间。加 --against torch 则与 PyTorch 轮流运行。";
+      "Times training steps, single ops and matrix products on one thread. With --against torch PyTorch runs the same "
+      "in "
+      "turn.";
+  spec.about_zh = "在单线程上测量训练步、单个运算和矩阵乘积的时间。加 --against torch 则与 PyTorch 轮流运行。";
   spec.words = {{"CASE", "a case, or the beginning of its name: bahdanau, gru_d64",
                  "测试项或其名字开头：bahdanau、gru_d64", false, true}};
   spec.extras = {{"--against", "PEER", "torch: compare with PyTorch, needs python3-torch",
                   "torch：与 PyTorch 比较，需要 python3-torch"},
-                 {"--threads", "N", "threads of the peer (1)", "对方的线程数（1）"},
                  {"--seconds", "S", "seconds for each side of a case (1)", "每项每一方的秒数（1）"},
                  {"--json", "", "print JSON", "以 JSON 输出"},
                  {"--root", "DIR", "the checkout", "代码所在目录"}};
@@ -222,7 +229,6 @@ int run(const std::vector<std::string>& arguments) {
     return value;
   };
   Plan plan;
-  plan.threads = static_cast<int>(positive("--threads"));
   plan.seconds = positive("--seconds");
   plan.script = fs::path(extra("--root", ".")) / "tests/bench/peer_torch.py";
   const std::string against = extra("--against", "");
@@ -245,9 +251,10 @@ int run(const std::vector<std::string>& arguments) {
     rows.push_back({c, measure_apart(*c, plan)});
   }
   if (parsed.extras.contains("--json")) {
-    say(to_text(json_of(rows, peak, plan)) + "\n");
+    say(to_text(json_of(rows, peak)) + "\n");
   } else {
-    say(fmt::format("{}\none core multiplies and adds at most {:.0f} GFLOP/s in f32\n\n", machine_name(), peak / 1e9));
+    say(fmt::format("{}\none core multiplies and adds at most {:.0f} GFLOP/s in f32; medians of processor time\n\n",
+                    machine_name(), peak / 1e9));
     say(table_of(rows, peak, !against.empty(), find_terminal(parsed.options)));
   }
   return interrupted() ? 130 : 0;

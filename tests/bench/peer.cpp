@@ -22,10 +22,9 @@ constexpr std::array allocators{"/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.s
 
 // What makes PyTorch fastest on small models: an allocator that keeps its pages, all vector instructions of the
 // machine, and no leftovers of an environment that pins OpenBLAS to an old kernel.
-void set_environment(int threads) {
+void set_environment() {
   for (const char* name : {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}) ::unsetenv(name);
-  for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"})
-    ::setenv(name, std::to_string(threads).c_str(), 1);
+  for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) ::setenv(name, "1", 1);
 #ifdef __AVX512F__
   ::setenv("ATEN_CPU_CAPABILITY", "avx512", 1);
 #endif
@@ -54,8 +53,8 @@ bool torch_is_fast(const std::string& python) {
          std::system(look.c_str()) == 0;
 }
 
-Peer::Peer(const std::string& python, const fs::path& script, int threads, const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{python, script.string(), std::to_string(threads)};
+Peer::Peer(const std::string& python, const fs::path& script, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{python, script.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -64,7 +63,7 @@ Peer::Peer(const std::string& python, const fs::path& script, int threads, const
   if (::pipe(question) != 0 || ::pipe(answer) != 0) throw std::runtime_error("the peer cannot be started: no pipe");
   process_ = ::fork();
   if (process_ == 0) {
-    set_environment(threads);
+    set_environment();
     ::dup2(question[0], STDIN_FILENO);
     ::dup2(answer[1], STDOUT_FILENO);
     for (int end : {question[0], question[1], answer[0], answer[1]}) ::close(end);

@@ -15,9 +15,8 @@ bool torch_is_fast(const std::string& python);
 
 class Peer {
  public:
-  // Starts `python script threads arguments...`. Throws std::runtime_error when it cannot, or dies later on.
-  Peer(const std::string& python, const std::filesystem::path& script, int threads,
-       const std::vector<std::string>& arguments);
+  // Starts `python script arguments...`. Throws std::runtime_error when it cannot, or dies later on.
+  Peer(const std::string& python, const std::filesystem::path& script, const std::vector<std::string>& arguments);
   ~Peer();
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """PyTorch's side of ./gradus bench: the same models, sizes, first numbers and data as models.cpp, one case a process.
 
-    peer_torch.py THREADS CASE [SIZE...]
+    peer_torch.py CASE [SIZE...]
 
-Answers one line on stdout for each line on stdin: "loss" the loss of the untrained model, "run SECONDS" the time of
-each step in that many seconds (at least one), "memory" megabytes at most in use and before the model was made.
+One thread. Answers one line on stdout for each line on stdin: "loss" the loss of the untrained model, "run SECONDS" the
+processor time of each step in that many seconds (at least one), "memory" megabytes at most in use and before the model
+was made.
 """
 import json
 import math
@@ -214,8 +215,8 @@ def gradcheck():
     return lambda: torch.autograd.gradcheck(attention, leaves), None, 1
 
 
-threads, name, sizes = int(sys.argv[1]), sys.argv[2], [int(word) for word in sys.argv[3:]]
-torch.set_num_threads(threads)
+name, sizes = sys.argv[1], [int(word) for word in sys.argv[2:]]
+torch.set_num_threads(1)
 base = peak_mb()
 models = {'mlp': Mlp, 'gru': Gru, 'bahdanau': Bahdanau, 'luong_feeding': LuongFeeding, 'luong_batched': LuongBatched,
           'transformer': Transformer}
@@ -236,7 +237,7 @@ for line in sys.stdin:
     else:
         answer, end = [], time.perf_counter() + float(words[1])
         while not answer or time.perf_counter() < end:
-            start = time.perf_counter()
+            start = time.process_time()
             run()
-            answer.append((time.perf_counter() - start) / per_run)
+            answer.append((time.process_time() - start) / per_run)
     print(json.dumps(answer), flush=True)
