@@ -106,6 +106,12 @@ nn/conventions/diagnosis_gradients.cpp | (seen != Seen::last_step || t + 1 == T)
 nn/conventions/reference/decoder.cpp | (cut == Cut::fed || cut == Cut::query); | cut == Cut::query; | nn
 nn/conventions/reference/decoder.cpp | return state && static_cast<long>(t) >= p.lag; | return state; | nn
 nn/conventions/reference/rnn.cpp | still->intervention.cut == Cut::carry ? calm : state | still->intervention.cut == Cut::fed ? calm : state | nn
+nn/conventions/diagnosis.cpp | for (std::size_t i : group.fields) open_[i].clear(); | ; | nn
+nn/conventions/diagnosis.cpp | if (!by_keys && shape.size() == 4 && sums_to_one(1) | if (!by_keys && shape.size() == 5 && sums_to_one(1) | nn
+nn/conventions/diagnosis_gradients.cpp | std::max(size, single_ ? 1e-3 : 1e-5), noise_); | std::max(size, single_ ? 1e-3 : 1e-5), 0.0); | nn
+nn/conventions/diagnosis_stages.cpp | if (continues) h = runs[0].final_h | if (false) h = runs[0].final_h | nn
+nn/conventions/reference/attention.cpp | if (alpha == 0) continue;  // masked | ; | nn
+nn/conventions/reference/lstm.cpp | c = activate(convention.memory, std::move(c)); | ; | nn
 nn/conventions/reference/attention.cpp | nonzero(mask, b, i) && i >= query; | nonzero(mask, b, i) && i > query; | nn
 nn/conventions/reference/attention.cpp | return query > 0 || nonzero(mask, b, i); | return nonzero(mask, b, i); | nn
 nn/conventions/hypotheses_attention.cpp | query->data == key->data; | false; | nn

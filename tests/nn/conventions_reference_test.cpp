@@ -1215,6 +1215,14 @@ TEST_CASE("references: further ways to get a gate, an energy, a weight or an exa
                   12);
   }
 
+  // Two weights and a masked one, scores that have moved by .1, .2 and .5, temperature 2.
+  const Array still_alpha({1, 1, 3}, {.25, .75, 0}), still_e({1, 1, 3}, {0, 1, 2}), moved_e({1, 1, 3}, {.1, 1.2, 2.5});
+  const std::pair<SoftmaxSlope, Vec> slopes[] = {{SoftmaxSlope::diagonal, {.25 + .05 * .1875, .75 + .1 * .1875, 0}},
+                                                 {SoftmaxSlope::weights, {.25 + .05 * .25, .75 + .1 * .75, 0}},
+                                                 {SoftmaxSlope::none, {.3, .85, 0}}};
+  for (const auto& [slope, weights] : slopes)
+    check_printed("along a wrong slope", weights_along(slope, 2, still_alpha, still_e, moved_e).data, weights, 12);
+
   RunConvention restarts;
   restarts.restarts = true;
   const Arrays given = scalar_elman(.5, .8, 0);
