@@ -21,18 +21,26 @@ Var gather(const Var& table, const Ids& ids) {
   check_ids(table.shape(), ids);
   const std::int64_t d = table.shape()[1];
   Tensor rows = empty(Shape{ids.size(), d}, table.dtype());
-  for (std::int64_t i = 0; i < ids.size(); ++i) {
-    Tensor row = select(rows, Axis{0}, i);
-    copy_(row, select(table.value(), Axis{0}, ids[i]));
-  }
+  dispatch(rows.dtype(), [&](auto t) {
+    const auto* from = table.value().data<decltype(t)>();
+    auto* to = rows.mutable_data<decltype(t)>();
+    const std::int64_t row = table.value().strides()[0], step = table.value().strides()[1];
+    for (std::int64_t i = 0; i < ids.size(); ++i, to += d) {
+      for (std::int64_t j = 0; j < d; ++j) to[j] = from[ids[i] * row + j * step];
+    }
+  });
   return record("gather", reshape(rows, ids.shape().inserted(Axis{ids.shape().rank()}, d)), {table},
                 [ids, d](const Tensor& dy, Inputs& in) {
-                  const Tensor by_row = reshape(dy, Shape{ids.size(), d});
-                  const Tensor grad = in.grad(0);
-                  for (std::int64_t i = 0; i < ids.size(); ++i) {  // += : a token may occur more than once
-                    Tensor row = select(grad, Axis{0}, ids[i]);
-                    add_(row, select(by_row, Axis{0}, i));
-                  }
+                  const Tensor dense = contiguous(dy);
+                  Tensor grad = in.grad(0);
+                  dispatch(grad.dtype(), [&](auto t) {
+                    const auto* from = dense.data<decltype(t)>();
+                    auto* to = grad.mutable_data<decltype(t)>();
+                    const std::int64_t row = grad.strides()[0], step = grad.strides()[1];
+                    for (std::int64_t i = 0; i < ids.size(); ++i, from += d) {  // += : a token may occur more than once
+                      for (std::int64_t j = 0; j < d; ++j) to[ids[i] * row + j * step] += from[j];
+                    }
+                  });
                 });
 }
 

@@ -10,20 +10,12 @@
 namespace gradus {
 namespace {
 
-// Whether the elements of both lie in the same order; the stride of an axis of length 1 says nothing about that.
-bool same_order(const Tensor& a, const Tensor& b) {
-  for (int axis = 0; axis < a.rank(); ++axis) {
-    if (a.shape()[axis] > 1 && a.strides()[axis] != b.strides()[axis]) return false;
-  }
-  return true;
-}
-
 // Calls update(n, w, g, rest...) with plain arrays. A parameter and its gradient lie in memory in the same order,
 // without gaps, because that is how zeros_like makes the gradient.
 template <class Update, class... Rest> void in_memory_order(const Parameter& p, Update update, Rest&... rest) {
   Tensor& w = p.var.mutable_value();
   const Tensor g = p.var.grad();
-  if (!same_order(zeros_like(w), w)) {
+  if (!w.packed()) {
     throw ValueError("optimizer: parameter " + p.name + " is a view with gaps; make it with copy(...)");
   }
   dispatch(w.dtype(), [&](auto t) {
