@@ -69,8 +69,8 @@ autograd/ops_contraction.cpp | [](auto d, auto n) { return d / n; }, dy, expand_
 autograd/ops_contraction.cpp | if (dx.grad.stretched()) add_ | if (false) add_ | autograd
 autograd/ops_contraction.cpp | matmul_into(dx.grad, a, b, !dx.fresh) | matmul_into(dx.grad, a, b, false) | autograd
 autograd/ops_contraction.cpp | return exp(v - lse) * d; | return exp(v) * d; | autograd
-autograd/ops_index.cpp | add_(row, select(by_row | copy_(row, select(by_row | autograd
-autograd/ops_index.cpp | starts.push_back(start); | starts.push_back(0); | autograd
+autograd/ops_index.cpp | j * step] += from[j]; | j * step] = from[j]; | autograd
+autograd/ops_index.cpp | first += in.shape(k)[axis], ++k) | ++k) | autograd
 autograd/ops_index.cpp | in.add(k, select(dy, axis, k)) | in.add(k, select(dy, axis, 0)) | autograd
 autograd/ops_pointwise.cpp | return x - y; | return y - x; | autograd
 autograd/ops_pointwise.cpp | 1 / (1 - p)) | 1) | autograd
