@@ -147,7 +147,7 @@ Result shared_is(const std::string& what, std::size_t (*make)(List& list), doubl
   if (std::find(early.begin(), early.end(), first) != early.end()) {
     return holds(false, "GRADIENT_PASSED_EARLY",
                  {what + ": a gradient is passed on before all steps that use it have paid in",
-                  what + "：用到它的步骤还没有交齐，梯度就被往下传了"},
+                  what + "：用到它的步骤还没有交齐，梯度就被往回传了"},
                  text(exact), text(first));
   }
   return has_numbers("dy/dx of " + what, {first, second}, {exact, exact});

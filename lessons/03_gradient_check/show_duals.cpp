@@ -143,7 +143,7 @@ std::string fused(const Show& show) {
     gap = std::max(gap, std::fabs(gradients[0][i] - gradients[1][i]));
   show.metrics.holds("fused and composed have the same gradient", "to 1e-14", gap < 1e-14);
   return out + fmt::format(fmt::runtime(show.say("Gradients equal to 1e-14: {}. Steps beside the leaves: {} and {}.\n",
-                                                 "梯度相等(1e-14 以内):{}。叶子之外的步数：{} 和 {}。\n")),
+                                                 "梯度相等（1e-14 以内）：{}。叶子之外的步数：{} 和 {}。\n")),
                            gap < 1e-14 ? show.say("yes", "是") : show.say("NO", "否"), nodes[0], nodes[1]);
 }
 

@@ -59,7 +59,7 @@ std::string nets_table(const std::vector<Training>& nets, std::uint64_t seed, co
   return table.text(show.terminal) +
          fmt::format(
              fmt::runtime(show.say("The check of 25 parameters computed the loss {} times; backward ran once.\n",
-                                   "检查 25 个参数时，损失算了 {} 次;反向只走了一次。\n")),
+                                   "检查 25 个参数时，损失算了 {} 次；反向只走了一次。\n")),
              calls);
 }
 

@@ -77,7 +77,7 @@ std::string verdict(const Evaluation& once, const Evaluation& twice, Lang lang) 
 }
 
 std::string results_table(const std::vector<Named>& rows, const Terminal& terminal, Lang lang) {
-  Table table({std::string(tr(lang, "fresh points", "新的点")), std::string(tr(lang, "accuracy", "正确率")),
+  Table table({std::string(tr(lang, "fresh points", "新的点")), std::string(tr(lang, "accuracy", "准确率")),
                std::string(tr(lang, "confidence", "置信度")), std::string(tr(lang, "loss", "损失")),
                std::string(tr(lang, "divergence", "散度"))},
               {Align::left, Align::right, Align::right, Align::right, Align::right});
@@ -105,7 +105,7 @@ std::string calibration_table(const Evaluation& once, const Evaluation& twice, c
 }
 
 std::string temperature_table(const Tensor& log_q, const Points& points, const Terminal& terminal, Lang lang) {
-  Table table({"T", std::string(tr(lang, "accuracy", "正确率")), std::string(tr(lang, "confidence", "置信度")),
+  Table table({"T", std::string(tr(lang, "accuracy", "准确率")), std::string(tr(lang, "confidence", "置信度")),
                std::string(tr(lang, "loss", "损失"))},
               {Align::right, Align::right, Align::right, Align::right});
   for (double T : {0.25, 0.5, 1., 2., 4.}) {

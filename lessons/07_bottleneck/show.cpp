@@ -19,7 +19,7 @@ LineChart percent_chart(std::string_view title, std::string_view x_label, Lang l
   LineChart chart;
   chart.title = title;
   chart.x_label = x_label;
-  chart.y_label = tr(lang, "accuracy", "正确率");
+  chart.y_label = tr(lang, "accuracy", "准确率");
   chart.lines = {{std::string(tr(lang, "chance", "随机水平")), 1.0 / static_cast<double>(copy_vocab)}};
   chart.y_min = 0;
   chart.y_max = 1;
@@ -67,13 +67,13 @@ std::string verdict(const Findings& f, Lang lang) {
         tr(lang, "Too few steps: not even 5 digits are copied yet.\n", "步数太少：连 5 个数字都还复制不好。\n"));
   return fmt::format(
       fmt::runtime(tr(lang, "One state of {} numbers: {} % of the digits at length 5, {} % at 80; chance 10 %.\n",
-                      "只有一个 {} 维的状态：长度 5 时正确率 {} %，长度 80 时 {} %；随机水平 10 %。\n")),
+                      "只有一个 {} 维的状态：长度 5 时准确率 {} %，长度 80 时 {} %；随机水平 10 %。\n")),
       f.main.trained.setup.sizes.d_s, percent(greedy.front()), percent(greedy.back()));
 }
 
 LineChart accuracy_chart(const Findings& f, Lang lang) {
   LineChart chart = percent_chart(
-      tr(lang, "Copying through one state: accuracy against length", "只经过一个状态的复制：正确率随长度的变化"),
+      tr(lang, "Copying through one state: accuracy against length", "只经过一个状态的复制：准确率随长度的变化"),
       tr(lang, "length of the sequence", "序列长度"), lang);
   chart.series = {
       {std::string(tr(lang, "on its own outputs", "用自己的输出")), lengths, f.main.accuracy.greedy},
@@ -83,7 +83,7 @@ LineChart accuracy_chart(const Findings& f, Lang lang) {
 
 LineChart places_chart(const Findings& f, Lang lang) {
   LineChart chart = percent_chart(
-      fmt::format(fmt::runtime(tr(lang, "Accuracy at each place of {} digits", "{} 个数字中每个位置的正确率")),
+      fmt::format(fmt::runtime(tr(lang, "Accuracy at each place of {} digits", "{} 个数字中每个位置的准确率")),
                   places_length),
       tr(lang, "place in the sequence", "序列中的位置"), lang);
   std::vector<double> at;
@@ -102,12 +102,12 @@ LineChart sweep_chart(const Findings& f, Lang lang) {
 }
 
 std::string exposure_table(const Findings& f, const Terminal& terminal, Lang lang) {
-  Table table = length_table(std::string(tr(lang, "% right at length", "各长度的正确率 %")));
+  Table table = length_table(std::string(tr(lang, "% right at length", "各长度的准确率 %")));
   add_percents(table, tr(lang, "right token before given", "给出正确的前一个词"), f.main.accuracy.forced);
   add_percents(table, tr(lang, "on its own outputs", "用自己的输出"), f.main.accuracy.greedy);
   add_percents(table, tr(lang, "scheduled sampling: given", "计划采样：给出"), f.scheduled.accuracy.forced);
   add_percents(table, tr(lang, "scheduled sampling: on its own", "计划采样：用自己的"), f.scheduled.accuracy.greedy);
-  Table after({fmt::format(fmt::runtime(tr(lang, "% right at length {}", "长度 {} 时的正确率 %")), places_length),
+  Table after({fmt::format(fmt::runtime(tr(lang, "% right at length {}", "长度 {} 时的准确率 %")), places_length),
                std::string(tr(lang, "after a right token", "前一个对")),
                std::string(tr(lang, "after a wrong one", "前一个错"))},
               {Align::left, Align::right, Align::right});
@@ -133,7 +133,7 @@ std::string sweep_table(const Findings& f, const Terminal& terminal, Lang lang) 
   Table table = length_table("d_s");
   for (const Measured& m : f.sweep) add_percents(table, m.trained.setup.name, m.accuracy.greedy);
   return fmt::format(fmt::runtime(tr(lang, "% right against the size of the state, {} steps each:\n",
-                                     "状态大小与正确率 %，各训练 {} 步：\n")),
+                                     "状态大小与准确率 %，各训练 {} 步：\n")),
                      f.sweep.front().trained.step) +
          table.text(terminal);
 }
@@ -153,7 +153,7 @@ std::string mistakes_table(const Findings& f, const Terminal& terminal, Lang lan
   row(tr(lang, "the shift missing", "忘了移位"), f.shift_missing);
   const Ids sample(Shape{1, 8}, std::vector<std::int32_t>{3, 1, 4, 1, 5, 9, 2, 6});
   return std::string(tr(lang, "Classic mistakes, % right on their own outputs at lengths 5, 10, 20:\n",
-                        "经典错误，长度 5、10、20 时用自己的输出的正确率 %：\n")) +
+                        "经典错误，长度 5、10、20 时用自己的输出的准确率 %：\n")) +
          table.text(terminal) +
          fmt::format(fmt::runtime(tr(lang, "the shift missing: reads {}, writes {}\n", "忘了移位：读入 {}，写出 {}\n")),
                      text_of(sample), text_of(f.shift_missing.trained.net.copy(sample).tokens));

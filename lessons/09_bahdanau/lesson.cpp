@@ -63,7 +63,7 @@ int run(const Options& options) {
   say(metrics.target_table(terminal, lang));
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures, numbers and both models: {}\nnow ask it: ./gradus try 09 \"3 1 4 1 5 9 2 6\"\n",
-                      "图、数据和两个模型都在:{}\n现在可以问它:./gradus try 09 \"3 1 4 1 5 9 2 6\"\n")),
+                      "图、数据和两个模型都在：{}\n现在可以问它：./gradus try 09 \"3 1 4 1 5 9 2 6\"\n")),
       output_directory(options, lesson.id).string()));
   return metrics.write();
 }

@@ -73,8 +73,8 @@ std::string header(const Trainee& attention, const Trainee& plain, const Sizes& 
              "copy digits, lengths 1 to {}; chance level {:.0f} %; seed {}, {} steps of {} sequences for each model\n"
              "d_emb {}, d_s {}, d_h {}, d_attn {}; {} parameters with attention, {} without\n"
              "additive_keys, additive_score, decoder_step: {}\n",
-             "复制数字,长度 1 到 {};随机水平 {:.0f} %;种子 {},每个模型训练 {} 步,每步 {} 个序列\n"
-             "d_emb {},d_s {},d_h {},d_attn {};有注意力 {} 个参数,无注意力 {} 个\n"
+             "复制数字，长度 1 到 {}；随机水平 {:.0f} %；种子 {}，每个模型训练 {} 步，每步 {} 个序列\n"
+             "d_emb {},d_s {},d_h {},d_attn {}；有注意力 {} 个参数，无注意力 {} 个\n"
              "additive_keys、additive_score、decoder_step:{}\n")),
       copy_longest, 100.0 / static_cast<double>(copy_vocab), seed, attention.steps, sizes.batch, sizes.d_emb, sizes.d_s,
       2 * sizes.d_hidden, sizes.d_attn, count(parameters(attention.model)), count(parameters(plain.model)),
@@ -104,9 +104,9 @@ void record(const Trainee& attention, const Trainee& plain, const Accuracy& accu
 
 LineChart accuracy_chart(const Accuracy& accuracy, Lang lang) {
   LineChart chart;
-  chart.title = tr(lang, "Copying: greedy token accuracy against length", "复制任务:贪心解码的逐词正确率随长度的变化");
+  chart.title = tr(lang, "Copying: greedy token accuracy against length", "复制任务：贪心解码的逐词准确率随长度的变化");
   chart.x_label = tr(lang, "length of the sequence", "序列长度");
-  chart.y_label = tr(lang, "accuracy", "正确率");
+  chart.y_label = tr(lang, "accuracy", "准确率");
   chart.series = {{std::string(tr(lang, "with attention", "有注意力")), lengths_as_numbers(), accuracy.attention},
                   {std::string(tr(lang, "without attention", "无注意力")), lengths_as_numbers(), accuracy.plain}};
   chart.lines = {{std::string(tr(lang, "chance", "随机水平")), 1.0 / static_cast<double>(copy_vocab)}};
@@ -160,7 +160,7 @@ std::string influence(const CopyModel& model, std::uint64_t seed, const Terminal
   const DecoderUnderTest decoder = under_test("trained", exact.bahdanau, reference_parameters(exact.bahdanau));
   const Probe probe = probe_influence(decoder, inputs, QueryTime::s_prev);
   return std::string(tr(lang, "Influence of the decoder's inputs on its attention, in the trained model (the probe):\n",
-                        "训练好的模型里,解码器各步输入对注意力权重的影响(探针):\n")) +
+                        "训练好的模型里，解码器各步输入对注意力权重的影响（探针）：\n")) +
          probe.picture(std::min(terminal.width, 80), lang);
 }
 
@@ -191,7 +191,7 @@ std::string three_checks(std::uint64_t seed, const Terminal& terminal, Lang lang
     if (!g2.passed) {
       const double paper_gradient = g2.numeric.at("W_a").data.at(0), found = g2.analytic.at("W_a").data.at(0);
       details += fmt::format(fmt::runtime(tr(lang, "  dL/dW_a[0,0]: {:.6f} by the paper, {:.6f} found in '{}'\n",
-                                             "  dL/dW_a[0,0]:按论文为 {0:.6f},在“{2}”中为 {1:.6f}\n")),
+                                             "  dL/dW_a[0,0]：按论文为 {0:.6f}，在“{2}”中为 {1:.6f}\n")),
                              paper_gradient, found, name);
     }
     if (!g3.passed) {

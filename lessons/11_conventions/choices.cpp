@@ -18,17 +18,17 @@ std::string_view words_for_fault(Fault fault, Lang lang) {
     case Fault::context_unused:
       return tr(lang, "context read by nothing", "上下文无人读取");
     case Fault::location_score:
-      return tr(lang, "score of the query alone", "得分只看查询");
+      return tr(lang, "score of the query alone", "打分只看查询");
     case Fault::energy_sigmoid:
-      return tr(lang, "sigmoid in the score", "得分用 sigmoid");
+      return tr(lang, "sigmoid in the score", "打分用 sigmoid");
     case Fault::score_over_sqrt_d:
-      return tr(lang, "scores over sqrt(d_s)", "得分除以 sqrt(d_s)");
+      return tr(lang, "scores over sqrt(d_s)", "分数除以 sqrt(d_s)");
     case Fault::softmax_over_batch:
       return tr(lang, "softmax over the batch", "softmax 沿批次");
     case Fault::mask_missing:
       return tr(lang, "no mask", "没有掩码");
     case Fault::mask_before_softmax:
-      return tr(lang, "scores times mask", "得分乘掩码");
+      return tr(lang, "scores times mask", "分数乘掩码");
     case Fault::mask_without_renorm:
       return tr(lang, "weights times mask", "权重乘掩码");
     case Fault::context_mean:
@@ -100,23 +100,23 @@ const std::vector<Mistake>& mistakes() {
       {"CONTEXT_UNUSED", bahdanau, set_fault<Fault::context_unused>, "the context is computed, and nothing reads it",
        "算出了上下文，却没有任何地方读它"},
       // ---- scores
-      {"SCORE_DOT", bahdanau, [](Choices& c) { c.score = ScoreKind::dot; }, "the score is a dot product", "得分是点积"},
+      {"SCORE_DOT", bahdanau, [](Choices& c) { c.score = ScoreKind::dot; }, "the score is a dot product", "打分是点积"},
       {"SCORE_GENERAL", bahdanau, [](Choices& c) { c.score = ScoreKind::general; }, "the score is s . W_a h",
-       "得分是 s . W_a h"},
+       "打分是 s . W_a h"},
       {"SCORE_ADDITIVE", luong, [](Choices& c) { c.score = ScoreKind::additive; }, "the score is additive",
-       "得分是加性的"},
+       "打分是加性的"},
       {"SCALE_OVER_SQRT_D", luong, [](Choices& c) { c.score = ScoreKind::general, c.fault = Fault::score_over_sqrt_d; },
-       "scores are divided by sqrt(d_s)", "得分除以了 sqrt(d_s)"},
+       "scores are divided by sqrt(d_s)", "分数除以了 sqrt(d_s)"},
       {"ENERGY_SIGMOID", bahdanau, set_fault<Fault::energy_sigmoid>, "a sigmoid stands where the score has its tanh",
-       "得分里本该是 tanh 的地方是 sigmoid"},
+       "打分里本该是 tanh 的地方是 sigmoid"},
       {"ATTN_IGNORES_ENCODER", bahdanau, set_fault<Fault::location_score>,
-       "the score never looks at the encoder states", "得分从不看编码器状态"},
+       "the score never looks at the encoder states", "打分从不看编码器状态"},
       // ---- weights, masks, context
       {"SOFTMAX_AXIS_BATCH", either, set_fault<Fault::softmax_over_batch>, "the softmax runs over the batch",
        "softmax 沿批次做"},
       {"MASK_MISSING", either, set_fault<Fault::mask_missing>, "there is no mask", "没有掩码"},
       {"MASK_MULT_BEFORE_SOFTMAX", either, set_fault<Fault::mask_before_softmax>,
-       "scores are multiplied by the mask, before the softmax", "softmax 之前用掩码去乘得分"},
+       "scores are multiplied by the mask, before the softmax", "softmax 之前用掩码去乘分数"},
       {"MASK_AFTER_NO_RENORM", either, set_fault<Fault::mask_without_renorm>,
        "weights are multiplied by the mask, after the softmax", "softmax 之后用掩码去乘权重"},
       {"CONTEXT_MEAN", either, set_fault<Fault::context_mean>, "the context is the plain mean of the encoder states",
@@ -186,7 +186,7 @@ std::string words(const Choices& c, Lang lang) {
                          : c.cell_reads == CellReads::c_t    ? "; c_t]"
                          : c.cell_reads == CellReads::c_prev ? "; c_{t-1}]"
                                                              : "; s~_{t-1}]";
-    parts.push_back(score + std::string(tr(lang, " score", " 得分")));
+    parts.push_back(score + std::string(tr(lang, " score", " 打分")));
     parts.push_back(std::string(tr(lang, "query ", "查询 ")) + query);
     parts.push_back(std::string(tr(lang, "cell reads [y", "循环单元读 [y")) + beside);
   }

@@ -75,7 +75,7 @@ int run(const Options& options) {
       fmt::runtime(tr(lang,
                       "twelve tiny decoders on the copy task, 3 to 6 digits of 6; chance level {:.0f} %\n"
                       "training steps: {}; their conventions are drawn from the seed, and nothing is labelled\n",
-                      "十二个小解码器做复制任务，3 到 6 个数字(共 6 种)；随机水平 {:.0f} %\n"
+                      "十二个小解码器做复制任务，3 到 6 个数字（共 6 种）；随机水平 {:.0f} %\n"
                       "训练步数：{}；约定由种子抽取，没有标签\n")),
       100.0 / (digits + 1), plan.steps));
   for (std::size_t i = 0; options.resume && i < trainees.size(); ++i) trainees[i].load(file_of(options, i));

@@ -105,7 +105,7 @@ double off_the_sum(const DecoderRun& run, const Var& H) {
 std::string shown(const Subject& subject, const Pictures& p, const Terminal& terminal, Lang lang) {
   const auto block = [&](const std::string& heading, const Probe& probe) {
     std::vector<std::string> lines{heading};
-    if (probe.matrix.values.empty()) lines.push_back("  " + std::string(tr(lang, "(no weights)", "(没有权重)")));
+    if (probe.matrix.values.empty()) lines.push_back("  " + std::string(tr(lang, "(no weights)", "（没有权重）")));
     else
       for (std::string& line : small_picture(probe.matrix, terminal)) lines.push_back(std::move(line));
     return lines;
@@ -178,7 +178,7 @@ class Lines {
 // The number typed, 0 for the end.
 std::size_t read_answer(std::size_t count, Lines& lines, Lang lang) {
   while (true) {
-    say(fmt::format(fmt::runtime(tr(lang, "your answer, 1 to {}, or q: ", "你的答案，1 到 {}，或 q:")), count));
+    say(fmt::format(fmt::runtime(tr(lang, "your answer, 1 to {}, or q: ", "你的答案，1 到 {}，或 q：")), count));
     std::optional<std::string> typed = lines.next();
     if (!typed) {
       say("\n");
@@ -209,8 +209,8 @@ int quiz(const Options& options) {
                      "{} decoders, trained as you wait. Each claims to be from a paper. The "
                      "pictures say what depends on what: a dot is exactly zero. What does "
                      "it really do? (seed {}; another --seed asks in another order)",
-                     "{} 个解码器，现场训练。每个都声称来自某篇论文。图里是谁依赖谁(s_0 视为常数)：点表示恰好为零。"
-                     "它实际上做了什么？(种子 {}；换一个 --seed，题目的顺序就不同)")),
+                     "{} 个解码器，现场训练。每个都声称来自某篇论文。图里是谁依赖谁（s_0 视为常数）：点表示恰好为零。"
+                     "它实际上做了什么？（种子 {}；换一个 --seed，题目的顺序就不同）")),
               questions.size(), options.seed),
           width) +
       "\n");

@@ -120,7 +120,7 @@ std::string influences(const std::vector<Trainee>& trainees, const std::vector<E
     std::vector<std::string> block{fmt::format("{}  {}", letter(i), title(trainees[i].choices.claim))};
     const Matrix& matrix = exams[i].pictures.influence.matrix;
     if (matrix.values.empty()) {
-      block.push_back("    " + std::string(tr(lang, "(no weights)", "(没有权重)")));
+      block.push_back("    " + std::string(tr(lang, "(no weights)", "（没有权重）")));
     } else {
       for (std::string& line : small_picture(matrix, terminal)) block.push_back(std::move(line));
     }
@@ -132,7 +132,7 @@ std::string influences(const std::vector<Trainee>& trainees, const std::vector<E
                       "Influence |d alpha_t / d y_k|: how much the weights of step t (row) change when the decoder's "
                       "input at step k (column) does. {}: exactly 0, then larger. Beside the letter, what each decoder "
                       "claims to be.",
-                      "影响 |d alpha_t / d y_k|：第 k 步(列)的解码器输入改变时，第 t 步(行)的权重随之改变多少。"
+                      "影响 |d alpha_t / d y_k|：第 k 步（列）的解码器输入改变时，第 t 步（行）的权重随之改变多少。"
                       "{}：恰好为 0，之后越来越大。字母旁边是每个解码器自称的身份。")),
       legend);
   return wrap_to_width(heading, std::min(terminal.width, 80)) + "\n\n" + side_by_side(blocks, terminal);
@@ -144,7 +144,7 @@ std::string influences_svg(const std::vector<Trainee>& trainees, const std::vect
   const int rows = static_cast<int>((exams.size() + across - 1) / across);
   const int width = across * wide + 20, height = rows * high + 50;
   const std::string heading(tr(lang, "Influence of the decoder's inputs (columns) on its attention (rows)",
-                               "解码器各步输入(列)对其注意力(行)的影响"));
+                               "解码器各步输入（列）对其注意力（行）的影响"));
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
       "font-family=\"system-ui, 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif\" font-size=\"13\" "
@@ -229,7 +229,7 @@ std::string verdicts(const std::vector<Trainee>& trainees, const std::vector<Exa
 
 std::string checks(const std::vector<Trainee>& trainees, const std::vector<Exam>& exams, const Terminal& terminal,
                    Lang lang) {
-  Table table({"", std::string(tr(lang, "built as claimed", "与声称相符")), std::string(tr(lang, "accuracy", "正确率")),
+  Table table({"", std::string(tr(lang, "built as claimed", "与声称相符")), std::string(tr(lang, "accuracy", "准确率")),
                std::string(tr(lang, "self check", "自检")), std::string(tr(lang, "reference check", "参照检查")),
                std::string(tr(lang, "diagnosis", "诊断"))},
               {Align::left, Align::left, Align::right, Align::left, Align::left, Align::left});

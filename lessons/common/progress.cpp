@@ -45,7 +45,7 @@ std::string format_progress(const ProgressRow& row, int width, Lang lang) {
   parts.push_back({0, fmt::format("{:>{}}/{}", row.point.step, total.size(), total)});
   parts.push_back({2, fmt::format("{} {}", tr(lang, "loss", "损失"), format_loss(row.point.loss))});
   if (row.point.accuracy) {
-    parts.push_back({3, fmt::format("{} {:5.1f} %", tr(lang, "accuracy", "正确率"), 100 * *row.point.accuracy)});
+    parts.push_back({3, fmt::format("{} {:5.1f} %", tr(lang, "accuracy", "准确率"), 100 * *row.point.accuracy)});
   }
   const double rate = row.steps_per_second;
   if (rate > 0) parts.push_back({6, fmt::format("{:.{}f} {}", rate, rate < 10 ? 1 : 0, tr(lang, "steps/s", "步/秒"))});

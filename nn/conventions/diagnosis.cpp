@@ -161,7 +161,7 @@ class Search {
         return;
       }
     verdict_.notes.push_back({"the number of heads is not in the file: 1 is assumed; say \"heads\" in meta.json",
-                              "文件没有给出头数:按 1 个头处理;请在 meta.json 里写明 \"heads\""});
+                              "文件没有给出头数：按 1 个头处理；请在 meta.json 里写明 \"heads\""});
   }
 
   void say_subject() {
@@ -173,17 +173,17 @@ class Search {
     } else if (trace_.kind == TraceKind::multi_head) {
       verdict_.subject = {
           "attention, " + std::to_string(base_.heads.heads) + (base_.heads.heads == 1 ? " head" : " heads"),
-          "注意力," + std::to_string(base_.heads.heads) + " 个头"};
+          "注意力，" + std::to_string(base_.heads.heads) + " 个头"};
     } else {
       const std::string n = std::to_string(trace_.layers);
       verdict_.subject = {
           std::string(cell) + (trace_.layers > 1 ? ", " + n + " layers" : "") +
               (trace_.directions > 1 ? ", both directions" : ""),
-          std::string(cell) + (trace_.layers > 1 ? "," + n + " 层" : "") + (trace_.directions > 1 ? ",双向" : "")};
+          std::string(cell) + (trace_.layers > 1 ? "，" + n + " 层" : "") + (trace_.directions > 1 ? "，双向" : "")};
     }
     if (single_)
       verdict_.notes.push_back({"the numbers are float32: agreement is judged at 1e-5, difference at 1e-3",
-                                "数值为 float32:以 1e-5 判一致,以 1e-3 判不同"});
+                                "数值为 float32：以 1e-5 判一致，以 1e-3 判不同"});
   }
 
   std::vector<Group> groups() const {
@@ -625,10 +625,10 @@ class Search {
     Words w = o.sentence;
     if (error && o.level == Level::choice && claim_) {
       w.en += "; the claim (" + std::string(claim_->title.en) + ") says otherwise";
-      w.zh += ";与所声称的(" + std::string(claim_->title.zh) + ")不符";
+      w.zh += "；与所声称的（" + std::string(claim_->title.zh) + "）不符";
     } else if (error && o.level == Level::choice && std::string(all_[i].name) == "gate_order") {
       w.en += " is how the numbers were computed; the names or meta.json say otherwise";
-      w.zh += " 才与数值相符;名称或 meta.json 说的不同";
+      w.zh += " 才与数值相符；名称或 meta.json 说的不同";
     }
     return w;
   }
@@ -661,7 +661,7 @@ class Search {
     all.used = all.paper = all.test = "";
     all.fix = {"run it once more on an input that tells", "换一个可以区分的输入再运行一次"};
     for (const auto& [i, options] : open) {
-      if (!all.tell.en.empty()) all.tell.en += "; ", all.tell.zh += ";";
+      if (!all.tell.en.empty()) all.tell.en += "; ", all.tell.zh += "；";
       all.tell.en += all_[i].tell.en;
       all.tell.zh += all_[i].tell.zh;
     }
@@ -689,7 +689,7 @@ class Search {
     });
     if (trace_.kind == TraceKind::decoder && reads_input && !there("y_emb")) {
       verdict_.notes.push_back({where.en + " cannot be checked: y_emb (B, T_dec, d_emb) is missing",
-                                where.zh + " 无法核对:缺少 y_emb (B, T_dec, d_emb)"});
+                                where.zh + " 无法核对：缺少 y_emb (B, T_dec, d_emb)"});
       return;
     }
     verdict_.checked = true;
@@ -699,7 +699,7 @@ class Search {
     f.kind = Kind::shape;
     f.where = where;
     f.sentence = {"no way of joining the given arrays has the sizes that the parameters need",
-                  "给出的数组无论怎样拼接,都与参数的尺寸不符"};
+                  "给出的数组无论怎样拼接，都与参数的尺寸不符"};
     f.fix = {"compare the shapes of the parameters with what they multiply", "核对参数与其所乘向量的形状"};
     f.test = "CHECK(W.shape() == Shape{d_out, d_in});";
     verdict_.findings.push_back(f);
@@ -732,19 +732,19 @@ class Search {
     for (const std::string& name : group.outputs)
       for (double x : get(given_, name).data)
         if (!std::isfinite(x))
-          return {Kind::numerics, {"; " + name + " holds NaN or infinities", ";" + name + " 含有 NaN 或无穷"}};
+          return {Kind::numerics, {"; " + name + " holds NaN or infinities", "；" + name + " 含有 NaN 或无穷"}};
     if ((in(Stage::weights) || in(Stage::heads)) && there("alpha")) {
       if (const auto seen = seen_in_weights()) return *seen;
     }
     if (in(Stage::heads) && there("alpha") && there("output"))
       return {Kind::convention, agrees_on("alpha", group, tried)
-                                    ? Words{"; the weights agree, the output does not", ";权重相符,输出不符"}
-                                    : Words{"; the weights disagree already", ";权重就已不符"}};
+                                    ? Words{"; the weights agree, the output does not", "；权重相符，输出不符"}
+                                    : Words{"; the weights disagree already", "；权重就已不符"}};
     // A first step that agrees clears the gates: what later steps are given is wrong.
     if (in(Stage::cell) && first_step_tells() && agrees_at_first(group, tried))
       return {Kind::convention,
               {"; the first step agrees, later ones do not: what a step hands on to the next is not what it should be",
-               ";第一步相符,之后不符:某一步交给下一步的东西不对"}};
+               "；第一步相符，之后不符：某一步交给下一步的东西不对"}};
     if (in(Stage::run) && trace_.directions == 2 && trace_.layers == 1) {
       if (const auto seen = half_that_agrees(group, tried)) return *seen;
     }
@@ -799,8 +799,8 @@ class Search {
       for (std::size_t which = 0; got.shape == wanted.shape && which < 2; ++which)
         if (difference(half(got, which), half(wanted, which)) < tolerance_)
           return {{Kind::convention,
-                   which ? Words{"; the second half of h agrees, the first does not", ";h 的后一半相符,前一半不符"}
-                         : Words{"; the first half of h agrees, the second does not", ";h 的前一半相符,后一半不符"}}};
+                   which ? Words{"; the second half of h agrees, the first does not", "；h 的后一半相符，前一半不符"}
+                         : Words{"; the first half of h agrees, the second does not", "；h 的前一半相符，后一半不符"}}};
     }
     return std::nullopt;
   }
@@ -862,25 +862,25 @@ class Search {
         if (std::fabs(x) > eps) leaking.insert(k / n % T + 1);
       } else ones = ones && std::fabs(x - 1) < eps;
     }
-    if (!by_keys && ones && n > 1) return {{Kind::axis, {"; every weight is 1", ";每个权重都是 1"}}};
+    if (!by_keys && ones && n > 1) return {{Kind::axis, {"; every weight is 1", "；每个权重都是 1"}}};
     if (!by_keys && shape.size() == 4 && sums_to_one(1) && shape[1] > 1)
-      return {{Kind::axis, {"; the weights sum to 1 over the heads", ";权重沿头维求和为 1"}}};
+      return {{Kind::axis, {"; the weights sum to 1 over the heads", "；权重沿头维求和为 1"}}};
     if (!by_keys && by_batch && B > 1)
-      return {{Kind::axis, {"; the weights sum to 1 over the batch", ";权重沿批维求和为 1"}}};
+      return {{Kind::axis, {"; the weights sum to 1 over the batch", "；权重沿批次求和为 1"}}};
     if (!by_keys && by_steps && T > 1)
-      return {{Kind::axis, {"; the weights sum to 1 over the decoder steps", ";权重沿解码步求和为 1"}}};
+      return {{Kind::axis, {"; the weights sum to 1 over the decoder steps", "；权重沿解码步求和为 1"}}};
     if (padded > eps) {
-      Words seen = {"; padding gets weight", ";填充得到了权重"};
+      Words seen = {"; padding gets weight", "；填充得到了权重"};
       if (leaking.size() < T) {
         std::string steps;
         for (std::size_t t : leaking) steps += (steps.empty() ? "" : ", ") + std::to_string(t);
         seen.en += leaking.size() == 1 ? " at step " + steps + " only" : " at steps " + steps + " only";
-        seen.zh += ",只在第 " + steps + " 步";
+        seen.zh += "，只在第 " + steps + " 步";
       }
       return {{Kind::mask, seen}};
     }
     if (!by_keys)
-      return {{Kind::convention, {"; the weights do not sum to 1 along any axis", ";权重沿任何轴求和都不为 1"}}};
+      return {{Kind::convention, {"; the weights do not sum to 1 along any axis", "；权重沿任何轴求和都不为 1"}}};
     return std::nullopt;
   }
 
@@ -892,7 +892,7 @@ class Search {
           {"query",
            fields_named("query").what,
            {"the decoder's states s (B, T_dec + 1, d_s): the query time cannot be told without states of two steps",
-            "解码器状态 s (B, T_dec + 1, d_s):没有两步的状态就无法判断查询的时间"}});
+            "解码器状态 s (B, T_dec + 1, d_s)：没有两步的状态就无法判断查询的时间"}});
     if ((!there("mask") || !has_padding()) && !verdict_.leaves_open("mask")) {
       const Field& mask = fields_named("mask");
       verdict_.open.push_back({"mask", mask.what, mask.tell});
@@ -902,7 +902,7 @@ class Search {
     const auto seen = seen_in_weights();
     if (!seen) {
       follows_en_.push_back("the weights sum to 1 over the encoder positions and padding gets none");
-      follows_zh_.push_back("权重沿编码器位置求和为 1,填充没有权重");
+      follows_zh_.push_back("权重沿编码器位置求和为 1，填充没有权重");
       return;
     }
     Finding f;
@@ -917,7 +917,7 @@ class Search {
     if (f.kind == Kind::mask) {
       f.code = "MASK_FINITE_FILL|MASK_MISSING|MASK_MULT_BEFORE_SOFTMAX";
       f.alias = {"MASK_FINITE_FILL", "MASK_MISSING", "MASK_MULT_BEFORE_SOFTMAX"};
-      f.tell = {"the same trace with s and the score's parameters", "带上 s 与得分参数的同一份数据"};
+      f.tell = {"the same trace with s and the score's parameters", "带上 s 与打分参数的同一份数据"};
     }
     if (f.code == "UNKNOWN") named_unknown_ = true;
     if (f.code.rfind("SOFTMAX_AXIS", 0) == 0) {
@@ -954,7 +954,7 @@ class Search {
         verdict_.claim_is_open = verdict_.claim_is_open || o.field == name;
     for (std::size_t i = 0; i < follows_en_.size(); ++i) {
       verdict_.follows.en += (i ? "; " : "") + follows_en_[i];
-      verdict_.follows.zh += (i ? ";" : "") + follows_zh_[i];
+      verdict_.follows.zh += (i ? "；" : "") + follows_zh_[i];
     }
     if (trace_.kind == TraceKind::decoder && !claim_) name_hybrid();
     for (const std::string& name : trace_.ignored) {
@@ -980,15 +980,15 @@ class Search {
     f.sentence = computed ? Words(
                                 "weights are computed, and no context reaches the cell or the readout: in effect "
                                 "there is no attention",
-                                "算出了权重,但上下文既没有进入循环单元,也没有进入输出:等于没有注意力")
+                                "算出了权重，但上下文既没有进入循环单元，也没有进入输出：等于没有注意力")
                           : Words("there is no attention: neither the cell nor the readout reads a context",
-                                  "没有注意力:循环单元与输出都不读上下文");
+                                  "没有注意力：循环单元与输出都不读上下文");
     f.used = "s_t = RNN(y_{t-1}, s_{t-1}), logits_t from s_t alone";
     f.paper = claim_ && std::string(claim_->name) == "luong2015"
                   ? "s~_t = tanh(W_c [c_t; s_t]), logits = W_o s~_t (Luong et al. 2015, section 3)"
                   : "s_t = RNN([y_{t-1}; c_t], s_{t-1}) (Bahdanau et al. 2014, section 3.1)";
     f.fix = {"compute c_t = sum of alpha_{t,i} h_i and join it to the cell's input (Bahdanau) or to s~ (Luong)",
-             "计算 c_t = sum alpha_{t,i} h_i,并拼进循环单元的输入(Bahdanau)或 s~(Luong)"};
+             "计算 c_t = sum alpha_{t,i} h_i，并拼进循环单元的输入（Bahdanau）或 s~（Luong）"};
     f.test = "CHECK(probe_source(decoder, inputs, true).passed);";
     verdict_.findings.push_back(f);
   }
@@ -1015,11 +1015,11 @@ class Search {
                                                 : "another") +
                                     " score queried with " +
                                     (prev ? "s_{t-1}, as Bahdanau does" : "s_t, as Luong does"),
-                                std::string("混合:") +
+                                std::string("混合：") +
                                     (luong      ? "Luong 的"
                                      : additive ? "Bahdanau 的"
                                                 : "其他") +
-                                    "得分,查询却是 " + (prev ? "s_{t-1}(Bahdanau 的做法)" : "s_t(Luong 的做法)")});
+                                    "打分，查询却是 " + (prev ? "s_{t-1}（Bahdanau 的做法）" : "s_t（Luong 的做法）")});
   }
 
   const Trace& trace_;

@@ -32,86 +32,86 @@ struct WrongBackward {
 
 const std::vector<WrongBackward>& wrong_backwards() {
   static const Said keep = {"keep it in the graph within a sequence", "同一序列内让它留在计算图里"};
-  static const Said sum = {"add to the gradient at every use: +=, not =", "每次使用都要累加梯度:用 += 而不是 ="};
+  static const Said sum = {"add to the gradient at every use: +=, not =", "每次使用都要累加梯度：用 += 而不是 ="};
   static const Said softmax = {"d_e = alpha * (d_alpha - sum(alpha * d_alpha)) along the keys",
-                               "沿键的方向:d_e = alpha * (d_alpha - sum(alpha * d_alpha))"};
+                               "沿键的方向：d_e = alpha * (d_alpha - sum(alpha * d_alpha))"};
   static const std::vector<WrongBackward> all = {
       {"STATE_DETACHED",
        {Cut::states},
        Seen::all,
        {"the decoder's states were detached: no gradient flows through them",
-        "解码器状态被 detach 了:没有梯度流经它们"},
+        "解码器状态被 detach 了：没有梯度流经它们"},
        keep},
       {"CARRY_DETACHED",
        {Cut::carry},
        Seen::all,
        {"the state that the cell continues was detached: the gradient goes back one step only",
-        "传给循环单元的旧状态被 detach 了:梯度只能回传一步"},
+        "传给循环单元的旧状态被 detach 了：梯度只能回传一步"},
        keep},
       {"FEED_DETACHED",
        {Cut::fed},
        Seen::all,
        {"what attention hands to the cell (context or attentional vector) was detached: no gradient flows through it",
-        "注意力交给循环单元的向量(上下文或注意力向量)被 detach 了:没有梯度流经它"},
+        "注意力交给循环单元的向量（上下文或注意力向量）被 detach 了：没有梯度流经它"},
        keep},
       {"QUERY_DETACHED",
        {Cut::query},
        Seen::all,
        {"the query was detached: no gradient flows from the scores into the states",
-        "查询被 detach 了:没有梯度从得分流入状态"},
+        "查询被 detach 了：没有梯度从分数流入状态"},
        keep},
       {"CONTEXT_DETACHED",
        {Cut::context},
        Seen::all,
-       {"the context was detached: no gradient flows through it", "上下文向量被 detach 了:没有梯度流经它"},
+       {"the context was detached: no gradient flows through it", "上下文向量被 detach 了：没有梯度流经它"},
        keep},
       {"WEIGHTS_DETACHED",
        {Cut::weights},
        Seen::all,
        {"the attention weights were detached: no gradient flows through the score",
-        "注意力权重被 detach 了:没有梯度流经得分"},
+        "注意力权重被 detach 了：没有梯度流经分数"},
        keep},
       {"GRAD_SOFTMAX",
        {.softmax = SoftmaxSlope::diagonal},
        Seen::all,
        {"the backward of the softmax is alpha (1 - alpha) d_alpha: the share of the other weights is missing",
-        "softmax 的反向写成了 alpha (1 - alpha) d_alpha:缺少其他权重的那部分"},
+        "softmax 的反向写成了 alpha (1 - alpha) d_alpha：缺少其他权重的那部分"},
        softmax},
       {"GRAD_SOFTMAX",
        {.softmax = SoftmaxSlope::weights},
        Seen::all,
        {"the backward of the softmax is alpha d_alpha: the sum is not subtracted",
-        "softmax 的反向写成了 alpha d_alpha:没有减去求和项"},
+        "softmax 的反向写成了 alpha d_alpha：没有减去求和项"},
        softmax},
       {"GRAD_SOFTMAX",
        {.softmax = SoftmaxSlope::none},
        Seen::all,
        {"the softmax has no backward: d_alpha is passed on as the gradient of the scores",
-        "softmax 没有反向:d_alpha 直接当作得分的梯度"},
+        "softmax 没有反向：d_alpha 直接当作分数的梯度"},
        softmax},
       {"GRAD_OVERWRITE",
        {Cut::none, Uses::first_step},
        Seen::all,
        {"the gradient of % is the first step's share alone: every step of backward overwrites it where it should add",
-        "% 的梯度只剩第一步的贡献:反向的每一步都覆盖了它,而没有累加"},
+        "% 的梯度只剩第一步的贡献：反向的每一步都覆盖了它，而没有累加"},
        sum},
       {"GRAD_OVERWRITE",
        {Cut::none, Uses::last_step},
        Seen::all,
        {"the gradient of % is the last step's share alone: the shares of the steps were not added up",
-        "% 的梯度只剩最后一步的贡献:各步的贡献没有累加"},
+        "% 的梯度只剩最后一步的贡献：各步的贡献没有累加"},
        sum},
       {"GRAD_ONE_EXAMPLE",
        {},
        Seen::first_example,
        {"the gradient of % is the first example's share alone: it was not summed over the batch",
-        "% 的梯度只有第一个样本的贡献:没有对整批求和"},
+        "% 的梯度只有第一个样本的贡献：没有对整批求和"},
        sum},
       {"GRAD_ONE_EXAMPLE",
        {},
        Seen::last_example,
        {"the gradient of % is the last example's share alone: it was not summed over the batch",
-        "% 的梯度只有最后一个样本的贡献:没有对整批求和"},
+        "% 的梯度只有最后一个样本的贡献：没有对整批求和"},
        sum},
       {"GRAD_LAST_LOSS",
        {},
@@ -152,7 +152,7 @@ class Gradients {
     if (entries_ == 0) {
       verdict_.notes.push_back(
           {"the gradients were not checked: the model is too large for central differences; dump a smaller one",
-           "未核对梯度:模型太大,不适合中心差分;请另存一个小模型"});
+           "未核对梯度：模型太大，不适合中心差分；请另存一个小模型"});
       return;
     }
     const auto loss = [&](const Arrays& at) { return loss_of(whole_forward(trace_.kind, model_, at), Seen::all); };
@@ -176,7 +176,7 @@ class Gradients {
       std::string list;
       for (const std::string& name : right_) list += (list.empty() ? "" : ", ") + shown(name);
       verdict_.notes.push_back({"right are the gradients of " + list + ": the fault is where only the others pass",
-                                list + " 的梯度是对的:错误在只有其余梯度经过的地方"});
+                                list + " 的梯度是对的：错误在只有其余梯度经过的地方"});
     }
     if (!right_.empty() && verdict_.code().empty())
       verdict_.notes.push_back(
@@ -314,7 +314,7 @@ class Gradients {
         flipped.push_back(analytic.data[i % analytic.dim(1) * analytic.dim(1) + i / analytic.dim(1)]);
       if (close(flipped, w.numeric, analytic))
         return add(w.name, "GRAD_TRANSPOSED", Kind::graph, {"the gradient of % is transposed", "% 的梯度被转置了"},
-                   {"transpose it, and test with sizes that differ", "转置它,并用不同的尺寸测试"});
+                   {"transpose it, and test with sizes that differ", "转置它，并用不同的尺寸测试"});
     }
     if (is_simple(w, a)) return;
     std::vector<const WrongBackward*> fitting;
@@ -323,7 +323,7 @@ class Gradients {
     if (!fitting.empty()) return add(w.name, fitting);
     add(w.name, "GRAD_WRONG", Kind::graph,
         {"the forward is right, but the gradient of % is not: the backward pass is wrong",
-         "前向正确,但 % 的梯度不对:反向传播有误"},
+         "前向正确，但 % 的梯度不对：反向传播有误"},
         {"compare its backward with its forward, term by term", "逐项对照前向检查其反向"});
   }
 
@@ -341,7 +341,7 @@ class Gradients {
     if (is_zero(*w.analytic) && dd > 0) {
       add(w.name, "GRAPH_DROPPED", Kind::graph,
           {"the forward is right, but the gradient of % is 0 where it should not be: the graph was cut",
-           "前向正确,但 % 的梯度本不该为 0:计算图被切断了"},
+           "前向正确，但 % 的梯度本不该为 0：计算图被切断了"},
           {"do not take plain values out of the graph on the way from it to the loss",
            "从它到损失的路径上不要取出脱离计算图的值"});
       return true;
@@ -358,7 +358,7 @@ class Gradients {
       add(w.name, "GRAD_SCALED", Kind::graph,
           {"the gradient of % is " + number(k) + " times what it should be", "% 的梯度是应有值的 " + number(k) + " 倍"},
           {"look for a mean that should be a sum, or a use counted twice",
-           "检查是否把 sum 写成 mean,或某次使用被重复计数"});
+           "检查是否把 sum 写成 mean，或某次使用被重复计数"});
     return true;
   }
 
@@ -366,7 +366,7 @@ class Gradients {
     add(name, "UNBROADCAST_MISSING", Kind::broadcast,
         {"the gradient of % has shape " + reference::to_string(analytic.shape) + ", " + shown(name) + " has " +
              reference::to_string(at.shape),
-         "% 的梯度形状为 " + reference::to_string(analytic.shape) + ",而 " + shown(name) + " 为 " +
+         "% 的梯度形状为 " + reference::to_string(analytic.shape) + "，而 " + shown(name) + " 为 " +
              reference::to_string(at.shape)},
         {"sum the gradient over the axes that were broadcast", "沿被广播的轴对梯度求和"});
   }

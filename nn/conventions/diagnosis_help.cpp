@@ -49,16 +49,16 @@ std::string diagnosis_help(Lang lang) {
   for (const Claim& claim : claims()) names += std::string("  ") + claim.name + "  " + claim.title.in(lang) + "\n";
   std::string text;
   text +=
-      zh ? "diagnose FILE:读取一个模型的数据,说明它遵循哪种约定、哪里偏离了所声称的论文。\n"
-           "FILE 是一个 .npy 目录(可带 meta.json),或一个 .safetensors 文件。\n\n"
+      zh ? "diagnose FILE：读取一个模型的数据，说明它遵循哪种约定、哪里偏离了所声称的论文。\n"
+           "FILE 是一个 .npy 目录（可带 meta.json），或一个 .safetensors 文件。\n\n"
          : "diagnose FILE reads the trace of a model and says which convention it follows and what deviates from the "
            "paper\n"
            "that it claims. FILE is a directory of .npy files, with meta.json if you like, or a .safetensors file.\n\n";
-  text += zh ? "解码器:H mask(或 lengths)y_emb s alpha c htilde logits;参数 W_a U_a v_a W_c b_c W_o b_o;\n"
-               "循环单元 W_ih W_hh b_ih b_hh,或按门给出 W_r W_z W_n U_r U_z U_n b_r b_z b_n。\n"
-               "单独的循环单元:x h h0 c0 与上述权重。多头注意力:query memory in_proj_weight out_proj.weight alpha "
+  text += zh ? "解码器：H mask（或 lengths）y_emb s alpha c htilde logits；参数 W_a U_a v_a W_c b_c W_o b_o；\n"
+               "循环单元 W_ih W_hh b_ih b_hh，或按门给出 W_r W_z W_n U_r U_z U_n b_r b_z b_n。\n"
+               "单独的循环单元：x h h0 c0 与上述权重。多头注意力：query memory in_proj_weight out_proj.weight alpha "
                "output。\n"
-               "梯度:grad_名称。缺少某些数组也可以,结论会相应减少。\n"
+               "梯度：grad_名称。缺少某些数组也可以，结论会相应减少。\n"
              : "A decoder: H, mask (or lengths), y_emb, s, alpha, c, htilde, logits; parameters W_a U_a v_a W_c b_c "
                "W_o b_o; the\n"
                "cell W_ih W_hh b_ih b_hh, or gate by gate W_r W_z W_n U_r U_z U_n b_r b_z b_n. A cell alone: x, h, h0, "
@@ -70,8 +70,8 @@ std::string diagnosis_help(Lang lang) {
   text += (zh ? "\nPyTorch:\n\n" : "\nFrom PyTorch:\n\n") + std::string(pytorch);
   text += (zh ? "\nTensorFlow/Keras:\n\n" : "\nFrom TensorFlow and Keras:\n\n") + std::string(keras);
   text += (zh ? "\nNumPy:\n\n" : "\nFrom NumPy:\n\n") + std::string(numpy);
-  text += (zh ? "\n可以声称的约定(--claims):\n" : "\nWhat can be claimed (--claims):\n") + names;
-  text += zh ? "\n返回值:0 没有错误,1 有错误,2 无法核对,3 文件不可用。\n"
+  text += (zh ? "\n可以声称的约定（--claims）：\n" : "\nWhat can be claimed (--claims):\n") + names;
+  text += zh ? "\n返回值：0 没有错误，1 有错误，2 无法核对，3 文件不可用。\n"
              : "\nExit status: 0 no mistake, 1 a mistake, 2 nothing could be checked, 3 the file cannot be used.\n";
   return text;
 }

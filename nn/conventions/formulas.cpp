@@ -130,7 +130,7 @@ Topic cross_entropy_topic() {
        Level::choice,
        Kind::data,
        [](const Arrays& a) { return loss_of(a, ce(Denominator::batch)); },
-       {"sum over the real tokens, divided by the batch size", "对真实词求和,再除以批大小"}},
+       {"sum over the real tokens, divided by the batch size", "对真实词求和，再除以批大小"}},
       {"LOSS_DENOM_PADS",
        Level::error,
        Kind::data,
@@ -149,7 +149,7 @@ Topic cross_entropy_topic() {
          return has_pads(a) ? loss_of(a, ce(Denominator::all_positions, true)) : (not_here(), Arrays{});
        },
        {"padding is scored too: the ignore index does not match the pad id",
-        "填充也被计分:ignore index 与填充 id 不一致"},
+        "填充也被计分：ignore index 与填充 id 不一致"},
        "mean over all positions",
        right,
        {"mask the padded positions", "遮住填充位置"},
@@ -160,7 +160,7 @@ Topic cross_entropy_topic() {
        [](const Arrays& a) {
          return has_pads(a) ? loss_of(a, ce(Denominator::real_tokens, true)) : (not_here(), Arrays{});
        },
-       {"padding is scored too, but not counted", "填充也被计分,但没有计数"},
+       {"padding is scored too, but not counted", "填充也被计分，但没有计数"},
        "sum over all / N_real",
        right,
        {"mask the padded positions", "遮住填充位置"},
@@ -170,7 +170,7 @@ Topic cross_entropy_topic() {
        Kind::numerics,
        [](const Arrays& a) { return loss_of(a, ce(Denominator::real_tokens, false, true)); },
        {"the softmax is applied twice: probabilities went into a loss that takes logits",
-        "softmax 做了两次:把概率传给了接收 logits 的损失"},
+        "softmax 做了两次：把概率传给了接收 logits 的损失"},
        "CE(softmax(x))",
        "CE(x)",
        {"pass the logits", "直接传 logits"},
@@ -199,7 +199,7 @@ Topic cross_entropy_topic() {
                                copy(logits.row({b, i})))[static_cast<std::size_t>(targets.at({b, i}))];
          return a_loss(sum / n);
        },
-       {"the logarithm is missing: the loss is minus the probability", "缺少对数:损失是概率的相反数"},
+       {"the logarithm is missing: the loss is minus the probability", "缺少对数：损失是概率的相反数"},
        "-p[target]",
        "-log p[target]",
        {"take the logarithm", "取对数"},
@@ -217,7 +217,7 @@ Topic cross_entropy_topic() {
        Level::choice,
        Kind::data,
        [](const Arrays& a) { return a_loss(right_loss(a) / std::log(2.0)); },
-       {"mean over the real tokens, in bits", "对真实词取平均,以比特计"}},
+       {"mean over the real tokens, in bits", "对真实词取平均，以比特计"}},
       {"LOSS_OVER_VOCAB",
        Level::error,
        Kind::data,
@@ -225,7 +225,7 @@ Topic cross_entropy_topic() {
        {"the mean runs over the vocabulary too", "平均时连词表也算进了分母"},
        "sum / (N vocab)",
        right,
-       {"sum over the vocabulary, mean over the tokens", "对词表求和,对词取平均"},
+       {"sum over the vocabulary, mean over the tokens", "对词表求和，对词取平均"},
        "uniform logits: CHECK(loss == log(vocab));"},
   };
   return t;
@@ -268,7 +268,7 @@ Topic squared_topic() {
          return a_loss(mean_squared_error(Pairing::table, get(a, "prediction").data, get(a, "target").data));
        },
        {"(N, 1) against (N) became an N x N table: every prediction is compared with every target",
-        "(N, 1) 与 (N) 广播成了 N x N 的表:每个预测与每个目标都比较"},
+        "(N, 1) 与 (N) 广播成了 N x N 的表：每个预测与每个目标都比较"},
        "mean_{i,j} (p_i - t_j)^2",
        "mean_i (p_i - t_i)^2",
        {"give both the same shape", "让两者形状相同"},
@@ -326,10 +326,10 @@ Topic forcing_topic() {
          return Arrays{{"labels", get(a, "decoder_input")}};
        },
        {"the shift of teacher forcing is missing: labels equal inputs, so copying the input is rewarded",
-        "教师强制缺少移位:标签等于输入,照抄输入就能得分"},
+        "教师强制缺少移位：标签等于输入，照抄输入就能得分"},
        "labels = decoder_input",
        "decoder_input = [sos, y_1, ...], labels = [y_1, ..., eos]",
-       {"drop the last token from the inputs and the first from the labels", "输入去掉末词,标签去掉首词"},
+       {"drop the last token from the inputs and the first from the labels", "输入去掉末词，标签去掉首词"},
        "a model that copies its input: CHECK(loss is high);"},
       {"TF_SHIFT_WRONG_WAY",
        Level::error,
@@ -343,7 +343,7 @@ Topic forcing_topic() {
          return Arrays{{"labels", out}};
        },
        {"labels are the inputs shifted the wrong way: the model is asked for the word before",
-        "标签移位方向相反:要求预测前一个词"},
+        "标签移位方向相反：要求预测前一个词"},
        "labels_t = input_{t-1}",
        "labels_t = input_{t+1}",
        {"shift the other way", "向另一方向移位"},
@@ -358,7 +358,7 @@ Topic granularity_topic() {
           {"granularity of teacher forcing", "教师强制的粒度"},
           {"forced"},
           {"forced"},
-          {"ratios other than 0 and 1, several sentences and steps", "比例不为 0 或 1,多句多步"},
+          {"ratios other than 0 and 1, several sentences and steps", "比例不为 0 或 1，多句多步"},
           {}};
   t.formulas = {
       {"TF_GRANULARITY",
@@ -374,7 +374,7 @@ Topic granularity_topic() {
        {"teacher forcing is drawn once a sentence", "教师强制每句抽一次"},
        "one draw a sentence",
        "one draw a step (Bengio et al. 2015)",
-       {"nothing to fix; say which of the two you use", "无需修改;说明用的是哪一种"},
+       {"nothing to fix; say which of the two you use", "无需修改；说明用的是哪一种"},
        ""},
       {"TF_PER_STEP",
        Level::choice,
@@ -412,7 +412,7 @@ Topic softmax_topic() {
           {"softmax over the last axis", "沿最后一维的 softmax"},
           {"x"},
           {"softmax"},
-          {"rows of different numbers, one of them above 1000", "各不相同的若干行,其中有数大于 1000"},
+          {"rows of different numbers, one of them above 1000", "各不相同的若干行，其中有数大于 1000"},
           {}};
   const char* right = "exp(x_i - max x) / sum_j exp(x_j - max x)";
   t.formulas = {
@@ -443,7 +443,7 @@ Topic softmax_topic() {
          }
          return Arrays{{"softmax", out}};
        },
-       {"the softmax does not subtract the maximum and overflows", "softmax 没有减去最大值,发生上溢"},
+       {"the softmax does not subtract the maximum and overflows", "softmax 没有减去最大值，发生上溢"},
        "exp(x_i) / sum_j exp(x_j)",
        right,
        {"subtract the largest number first", "先减去最大值"},
@@ -455,7 +455,7 @@ Topic softmax_topic() {
          return get(a, "x").shape.size() == 2 ? Arrays{{"softmax", rows_softmax(get(a, "x"), 1, 1)}}
                                               : (not_here(), Arrays{});
        },
-       {"the softmax runs over axis 0, the batch", "softmax 沿第 0 轴(批)进行"},
+       {"the softmax runs over axis 0, the batch", "softmax 沿第 0 轴（批）进行"},
        "softmax(x, Axis{0})",
        "softmax(x, Axis{1})",
        {"name the last axis", "指明最后一轴"},
@@ -477,7 +477,7 @@ Topic softmax_topic() {
        [](const Arrays& a) {
          return Arrays{{"softmax", filled(get(a, "x"), 1)}};
        },
-       {"the softmax runs over an axis of length 1: every number is 1", "softmax 沿长度为 1 的轴进行:每个数都是 1"},
+       {"the softmax runs over an axis of length 1: every number is 1", "softmax 沿长度为 1 的轴进行：每个数都是 1"},
        "exp(x) / exp(x)",
        right,
        {"name the axis with several positions", "指明有多个位置的轴"},
@@ -500,7 +500,7 @@ Topic dropout_topic() {
           {"dropout", "dropout"},
           {"x", "keep", "p"},
           {"y"},
-          {"p other than 0 and 1/2, some elements kept and some not", "p 不为 0 或 1/2,有保留也有丢弃"},
+          {"p other than 0 and 1/2, some elements kept and some not", "p 不为 0 或 1/2，有保留也有丢弃"},
           {}};
   t.formulas = {
       {"DROPOUT_TRAIN_MODE",
@@ -510,10 +510,10 @@ Topic dropout_topic() {
          return in_eval(a) ? (not_here(), Arrays{}) : Arrays{{"y", dropped(a, 1 / (1 - number(a, "p")))}};
        },
        {"dropout is active, so sums hold on average only: test in evaluation mode",
-        "dropout 正在起作用,求和只在平均意义下成立:请在评估模式下测试"},
+        "dropout 正在起作用，求和只在平均意义下成立：请在评估模式下测试"},
        "y = keep x / (1 - p)",
        "y = x in evaluation",
-       {"nothing to fix; run invariants with p = 0", "无需修改;用 p = 0 检查不变量"},
+       {"nothing to fix; run invariants with p = 0", "无需修改；用 p = 0 检查不变量"},
        ""},
       {"DROPOUT_OFF",
        Level::choice,
@@ -521,7 +521,7 @@ Topic dropout_topic() {
        [](const Arrays& a) {
          return Arrays{{"y", get(a, "x")}};
        },
-       {"no dropout: evaluation mode", "没有 dropout:评估模式"}},
+       {"no dropout: evaluation mode", "没有 dropout：评估模式"}},
       {"DROPOUT_IN_EVAL",
        Level::error,
        Kind::dropout,
@@ -561,7 +561,7 @@ Topic dropout_topic() {
        [](const Arrays& a) {
          return Arrays{{"y", dropped(a, 1 / (1 - number(a, "p")), true)}};
        },
-       {"the mask is inverted: what should be kept is dropped", "掩码取反:该保留的被丢弃"},
+       {"the mask is inverted: what should be kept is dropped", "掩码取反：该保留的被丢弃"},
        "y = (1 - keep) x / (1 - p)",
        "y = keep x / (1 - p)",
        {"use the mask as it is", "直接使用掩码"},
@@ -598,7 +598,7 @@ Topic repeat_topic() {
          return Arrays{{"run_2", y}};
        },
        {"dropout is still active in evaluation: two runs on the same input zero different elements",
-        "评估时 dropout 仍在起作用:两次运行把不同的元素置零"},
+        "评估时 dropout 仍在起作用：两次运行把不同的元素置零"},
        "y = keep x / (1 - p)",
        "y = x",
        {"switch it off in evaluation", "评估时关闭"},
@@ -633,7 +633,7 @@ Topic linear_topic() {
        Kind::checkpoint,
        [](const Arrays& a) { return product(a, true); },
        {"the matrix is transposed, as when weights were loaded in another layout",
-        "矩阵被转置,例如按另一种布局加载权重"},
+        "矩阵被转置，例如按另一种布局加载权重"},
        "W^T x",
        "W x with W (out, in)",
        {"transpose W when you load it", "加载时转置 W"},
@@ -687,7 +687,7 @@ Topic adam_topic() {
           {"w", "grad", "lr"},
           {"w_new"},
           {"step 3 or so, with moments, a decay other than 0, and gradients that differ",
-           "第 3 步左右,带动量、非零衰减与互不相同的梯度"},
+           "第 3 步左右，带动量、非零衰减与互不相同的梯度"},
           {}};
   const char* right = "m^ = m / (1 - beta1^t), v^ = v / (1 - beta2^t), w -= lr m^ / (sqrt(v^) + eps)";
   t.formulas = {
@@ -699,7 +699,7 @@ Topic adam_topic() {
            return adam_rule(o, w, g, m, v, correction(o.b1, o.t), correction(o.b2, o.t), o.wd);
          });
        },
-       {"Adam, with decoupled weight decay if there is any (AdamW)", "Adam;若有权重衰减则为解耦形式(AdamW)"}},
+       {"Adam, with decoupled weight decay if there is any (AdamW)", "Adam；若有权重衰减则为解耦形式（AdamW）"}},
       {"ADAM_EPS_INSIDE",
        Level::choice,
        Kind::optimizer,
@@ -720,10 +720,10 @@ Topic adam_topic() {
          });
        },
        {"the bias correction is missing: the first steps are about three times too large",
-        "缺少偏差修正:最初几步约大三倍"},
+        "缺少偏差修正：最初几步约大三倍"},
        "w -= lr m / (sqrt(v) + eps)",
        right,
-       {"divide m by 1 - beta1^t and v by 1 - beta2^t", "m 除以 1 - beta1^t,v 除以 1 - beta2^t"},
+       {"divide m by 1 - beta1^t and v by 1 - beta2^t", "m 除以 1 - beta1^t，v 除以 1 - beta2^t"},
        "CHECK(abs(first step) == lr);"},
       {"ADAM_BIAS",
        Level::error,
@@ -778,7 +778,7 @@ Topic adam_topic() {
                       });
        },
        {"the weight decay is added to the gradient, where Adam normalises it away",
-        "权重衰减加进了梯度,被 Adam 归一化掉"},
+        "权重衰减加进了梯度，被 Adam 归一化掉"},
        "g += wd w, then Adam",
        "w -= lr wd w, beside Adam's step (Loshchilov and Hutter 2019)",
        {"decay the weight itself", "直接衰减权重本身"},
@@ -809,7 +809,7 @@ Topic adam_topic() {
          });
        },
        {"the step was made with fresh moments and t = 1: the optimiser's state was lost on the way",
-        "该步用的是全新的动量与 t = 1:优化器状态在恢复时丢失"},
+        "该步用的是全新的动量与 t = 1：优化器状态在恢复时丢失"},
        "m = v = 0, t = 1",
        right,
        {"save and restore m, v and t", "保存并恢复 m、v、t"},
@@ -902,7 +902,7 @@ Topic sgd_clip_topic() {
        Level::error,
        Kind::optimizer,
        [](const Arrays& a) { return sgd(a, get(a, "grad")); },
-       {"the gradient was clipped after the step, so not at all", "裁剪在更新之后,等于没有裁剪"},
+       {"the gradient was clipped after the step, so not at all", "裁剪在更新之后，等于没有裁剪"},
        "step, then clip",
        "backward, clip, step",
        {"clip between backward and step", "在反向与更新之间裁剪"},
@@ -916,7 +916,7 @@ Topic sgd_clip_topic() {
          for (double& x : g.data) x = std::clamp(x, -most, most);
          return sgd(a, g);
        },
-       {"each element is clipped, not the norm", "逐元素裁剪,而不是按范数"},
+       {"each element is clipped, not the norm", "逐元素裁剪，而不是按范数"},
        "clamp(g, -max, max)",
        "g min(1, max / |g|)",
        {"scale the whole gradient", "整体缩放梯度"},
@@ -925,7 +925,7 @@ Topic sgd_clip_topic() {
        Level::error,
        Kind::optimizer,
        [](const Arrays& a) { return sgd(a, scaled(get(a, "grad"), number(a, "max_norm") / norm_of(get(a, "grad")))); },
-       {"every gradient is scaled to max_norm, short ones too", "所有梯度都缩放到 max_norm,短的也被放大"},
+       {"every gradient is scaled to max_norm, short ones too", "所有梯度都缩放到 max_norm，短的也被放大"},
        "g max / |g|",
        "g min(1, max / |g|)",
        {"scale only when |g| > max", "仅当 |g| > max 时缩放"},
@@ -955,7 +955,7 @@ Topic clip_topic() {
        [](const Arrays& a) {
          return Arrays{{"clipped", clipped_to(get(a, "grad"), number(a, "max_norm"), 1e-6)}};
        },
-       {"scaled to max_norm when longer, with PyTorch's 1e-6", "超过 max_norm 时缩放,带 PyTorch 的 1e-6"}},
+       {"scaled to max_norm when longer, with PyTorch's 1e-6", "超过 max_norm 时缩放，带 PyTorch 的 1e-6"}},
       {"ZERO_NORM_NAN",
        Level::error,
        Kind::numerics,
@@ -963,7 +963,7 @@ Topic clip_topic() {
          return norm_of(get(a, "grad")) == 0 ? Arrays{{"clipped", filled(get(a, "grad"), std::nan(""))}}
                                              : (not_here(), Arrays{});
        },
-       {"a gradient of exactly 0 is divided by its norm: 0/0", "恰为 0 的梯度被自己的范数除:0/0"},
+       {"a gradient of exactly 0 is divided by its norm: 0/0", "恰为 0 的梯度被自己的范数除：0/0"},
        "g max / |g|",
        "g min(1, max / |g|), and 0 stays 0",
        {"scale only when |g| > max", "仅当 |g| > max 时缩放"},
@@ -976,7 +976,7 @@ Topic clip_topic() {
                     ? (not_here(), Arrays{})
                     : Arrays{{"clipped", scaled(get(a, "grad"), number(a, "max_norm") / norm_of(get(a, "grad")))}};
        },
-       {"every gradient is scaled to max_norm, short ones too", "所有梯度都缩放到 max_norm,短的也被放大"},
+       {"every gradient is scaled to max_norm, short ones too", "所有梯度都缩放到 max_norm，短的也被放大"},
        "g max / |g|",
        "g min(1, max / |g|)",
        {"scale only when |g| > max", "仅当 |g| > max 时缩放"},
@@ -990,7 +990,7 @@ Topic clip_topic() {
          for (double& x : g.data) x = std::clamp(x, -most, most);
          return Arrays{{"clipped", g}};
        },
-       {"each element is clipped, not the norm", "逐元素裁剪,而不是按范数"},
+       {"each element is clipped, not the norm", "逐元素裁剪，而不是按范数"},
        "clamp(g, -max, max)",
        "g min(1, max / |g|)",
        {"scale the whole gradient", "整体缩放梯度"},
@@ -1030,7 +1030,7 @@ Topic zero_grad_topic() {
        Level::error,
        Kind::graph,
        [](const Arrays& a) { return sgd(a, plus(get(a, "grad"), get(a, "grad_before"))); },
-       {"the gradient of the step before is still in it: zero_grad is missing", "还带着上一步的梯度:缺少 zero_grad"},
+       {"the gradient of the step before is still in it: zero_grad is missing", "还带着上一步的梯度：缺少 zero_grad"},
        "g_2 = g_1 + g",
        "g_2 = g",
        {"call zero_grad before backward", "反向之前调用 zero_grad"},
@@ -1066,7 +1066,7 @@ Topic tied_topic() {
        Kind::graph,
        [](const Arrays& a) { return sgd(a, get(a, "grad_1")); },
        {"the weight is held as two copies: this one got the gradient of one use",
-        "权重存成了两份:这一份只得到一次使用的梯度"},
+        "权重存成了两份：这一份只得到一次使用的梯度"},
        "w -= lr g_1",
        "w -= lr (g_1 + g_2)",
        {"share one parameter", "共享同一个参数"},
@@ -1076,7 +1076,7 @@ Topic tied_topic() {
        Kind::graph,
        [](const Arrays& a) { return sgd(a, get(a, "grad_2")); },
        {"the weight is held as two copies: this one got the gradient of one use",
-        "权重存成了两份:这一份只得到一次使用的梯度"},
+        "权重存成了两份：这一份只得到一次使用的梯度"},
        "w -= lr g_2",
        "w -= lr (g_1 + g_2)",
        {"share one parameter", "共享同一个参数"},
@@ -1108,7 +1108,7 @@ Topic broadcast_topic() {
           {"gradient of a broadcast operand", "被广播操作数的梯度"},
           {"b", "dY"},
           {"db"},
-          {"more than one row, and an output gradient that is not constant", "多于一行,且输出梯度不为常数"},
+          {"more than one row, and an output gradient that is not constant", "多于一行，且输出梯度不为常数"},
           {}};
   const char* right = "db_j = sum_i dY_ij";
   t.formulas = {
@@ -1126,7 +1126,7 @@ Topic broadcast_topic() {
          return Arrays{{"db", get(a, "dY")}};
        },
        {"the gradient of the broadcast operand is not summed back: it has the shape of the output",
-        "被广播操作数的梯度没有求和:形状与输出相同"},
+        "被广播操作数的梯度没有求和：形状与输出相同"},
        "db = dY",
        right,
        {"sum over the axes that were broadcast", "沿被广播的轴求和"},
@@ -1165,7 +1165,7 @@ Topic broadcast_topic() {
          s.shape.insert(s.shape.begin(), 1);
          return Arrays{{"db", s}};
        },
-       {"the gradient keeps the axis that was prepended: its rank is too high", "梯度保留了前置的轴:秩过高"},
+       {"the gradient keeps the axis that was prepended: its rank is too high", "梯度保留了前置的轴：秩过高"},
        "db of shape (1, d)",
        "db of shape (d)",
        {"drop the axes that were prepended", "去掉前置的轴"},
@@ -1205,7 +1205,7 @@ Topic expand_topic() {
          return Arrays{{"dx", Array(get(a, "x_scalar").shape,
                                     {get(a, "dy").data.at(0) * static_cast<double>(get(a, "dy").data.size())})}};
        },
-       {"the gradient counts every copy, used or not", "每个副本都被计入,不论是否使用"},
+       {"the gradient counts every copy, used or not", "每个副本都被计入，不论是否使用"},
        "dx = n dy_0",
        "dx = sum_i dy_i",
        {"sum the output's gradient", "对输出梯度求和"},
@@ -1238,7 +1238,7 @@ Topic fan_out_topic() {
          return u.shape.size() == 2 && u.dim(0) > 1 ? Arrays{{"grad", Array({u.dim(1)}, copy(u.row({u.dim(0) - 1})))}}
                                                     : (not_here(), Arrays{});
        },
-       {"the gradient is overwritten: only the last use counts", "梯度被覆盖:只算最后一次使用"},
+       {"the gradient is overwritten: only the last use counts", "梯度被覆盖：只算最后一次使用"},
        "x.grad = g",
        "x.grad += g",
        {"accumulate with +=", "用 += 累加"},
@@ -1251,7 +1251,7 @@ Topic fan_out_topic() {
          return u.shape.size() == 2 && u.dim(0) > 1 ? Arrays{{"grad", Array({u.dim(1)}, copy(u.row({0})))}}
                                                     : (not_here(), Arrays{});
        },
-       {"the gradient is overwritten: only the first use counts", "梯度被覆盖:只算第一次使用"},
+       {"the gradient is overwritten: only the first use counts", "梯度被覆盖：只算第一次使用"},
        "x.grad = g",
        "x.grad += g",
        {"accumulate with +=", "用 += 累加"},
@@ -1283,7 +1283,7 @@ Topic order_topic() {
          return Arrays{{"grad", plus(scaled(get(a, "through_first"), 2), get(a, "through_second"))}};
        },
        {"the first path is counted twice: backward recursed before all consumers of the interior node were done",
-        "第一条路径被算了两次:内部节点的使用者尚未完成就递归了"},
+        "第一条路径被算了两次：内部节点的使用者尚未完成就递归了"},
        "g_1 + (g_1 + g_2)",
        "g_1 + g_2",
        {"walk the nodes in reverse topological order", "按逆拓扑序遍历"},
@@ -1294,7 +1294,7 @@ Topic order_topic() {
        [](const Arrays& a) {
          return Arrays{{"grad", scaled(plus(get(a, "through_first"), get(a, "through_second")), 2)}};
        },
-       {"both paths are counted twice: backward recursed once a parent", "两条路径都被算了两次:每个父节点各递归一次"},
+       {"both paths are counted twice: backward recursed once a parent", "两条路径都被算了两次：每个父节点各递归一次"},
        "2 (g_1 + g_2)",
        "g_1 + g_2",
        {"walk the nodes in reverse topological order", "按逆拓扑序遍历"},
@@ -1332,7 +1332,7 @@ Topic twice_topic() {
          return Arrays{{"grad_twice", scaled(get(a, "grad_once"), 3)}};
        },
        {"interior gradients were kept: the second backward starts from the first one's",
-        "内部梯度没有清除:第二次反向接着第一次的值"},
+        "内部梯度没有清除：第二次反向接着第一次的值"},
        "3 g",
        "2 g (accumulate) or g",
        {"clear interior gradients at the start of backward", "反向开始时清除内部梯度"},
@@ -1371,7 +1371,7 @@ Array gathered_back(const Arrays& a, int mode) {
 
 Topic gather_topic() {
   Topic t{"gather_gradient",
-          {"gradient of gather (embedding)", "gather(词嵌入)的梯度"},
+          {"gradient of gather (embedding)", "gather（词嵌入）的梯度"},
           {"x", "idx", "dy"},
           {"dx"},
           {"an index that occurs twice", "出现两次的索引"},
@@ -1391,7 +1391,7 @@ Topic gather_topic() {
        [](const Arrays& a) {
          return Arrays{{"dx", gathered_back(a, 1)}};
        },
-       {"duplicates overwrite each other: only the last occurrence counts", "重复索引互相覆盖:只算最后一次"},
+       {"duplicates overwrite each other: only the last occurrence counts", "重复索引互相覆盖：只算最后一次"},
        "dx[idx[k]] = dy[k]",
        right,
        {"add instead of assigning", "用累加代替赋值"},
@@ -1402,7 +1402,7 @@ Topic gather_topic() {
        [](const Arrays& a) {
          return Arrays{{"dx", gathered_back(a, 2)}};
        },
-       {"duplicates are dropped: only the first occurrence counts", "重复索引被丢弃:只算第一次"},
+       {"duplicates are dropped: only the first occurrence counts", "重复索引被丢弃：只算第一次"},
        "first occurrence only",
        right,
        {"add all occurrences", "累加所有出现"},
@@ -1451,7 +1451,7 @@ Topic max_topic() {
        Level::error,
        Kind::numerics,
        [](const Arrays& a) { return spread(a, 2); },
-       {"every winner of a tie gets the full gradient: its mass is multiplied", "并列者各得到完整梯度:梯度总量变多"},
+       {"every winner of a tie gets the full gradient: its mass is multiplied", "并列者各得到完整梯度：梯度总量变多"},
        "dx_i = dy for every maximal i",
        "mass 1: dy / k each, or the first only",
        {"divide by the number of winners", "除以并列个数"},
@@ -1479,7 +1479,7 @@ Topic mean_topic() {
          return Arrays{{"dx", filled(get(a, "x"), 0)}};
        },
        {"the result is a plain value: the graph was dropped and no gradient arrives",
-        "结果是普通数值:计算图断开,没有梯度"},
+        "结果是普通数值：计算图断开，没有梯度"},
        "dx = 0",
        "dx_i = dy / n",
        {"make the result a node", "让结果成为图中的节点"},
@@ -1524,7 +1524,7 @@ Topic inplace_topic() {
        {"the saved result was changed in place after the forward", "保存的结果在前向之后被就地修改"},
        "dy * y with y already scaled",
        "dy * exp(x)",
-       {"keep a version counter per buffer, or multiply out of place", "给缓冲区加版本号,或不要就地相乘"},
+       {"keep a version counter per buffer, or multiply out of place", "给缓冲区加版本号，或不要就地相乘"},
        "CHECK_THROWS(backward after an in-place change);"},
       {"INPLACE_LOST",
        Level::error,
@@ -1570,7 +1570,7 @@ Topic softmax_gradient_topic() {
        Kind::gradcheck,
        [](const Arrays& a) { return of(a, 1); },
        {"the plain mean is subtracted instead of the weighted one; a constant seed cannot see it",
-        "减去的是普通平均而不是加权平均;常数种子看不出来"},
+        "减去的是普通平均而不是加权平均；常数种子看不出来"},
        "y_i (dy_i - mean(dy))",
        right,
        {"weight by y", "用 y 加权"},
@@ -1619,7 +1619,7 @@ Topic windows_topic() {
        Kind::graph,
        [](const Arrays& a) { return of(a, false); },
        {"the gradient flows into the window before: the carried state was not detached",
-        "梯度流进了上一个窗口:传递的状态没有 detach"},
+        "梯度流进了上一个窗口：传递的状态没有 detach"},
        "dh_2/dw through h_1 too",
        "h_1 is a constant of window 2",
        {"detach the state between windows", "窗口之间 detach 状态"},
@@ -1677,7 +1677,7 @@ Topic beam_state_topic() {
        Kind::beam,
        [](const Arrays& a) { return take(a, 1); },
        {"the states are scattered to their parents instead of gathered from them",
-        "状态被散布到父节点,而不是从父节点取来"},
+        "状态被散布到父节点，而不是从父节点取来"},
        "state[parent[k]] = old[k]",
        "state[k] = old[parent[k]]",
        {"gather, do not scatter", "用 gather 而不是 scatter"},
@@ -1687,7 +1687,7 @@ Topic beam_state_topic() {
        Kind::beam,
        [](const Arrays& a) { return take(a, 2); },
        {"the states are reordered in place: later beams read states that were overwritten",
-        "就地重排:后面的束读到了已被覆盖的状态"},
+        "就地重排：后面的束读到了已被覆盖的状态"},
        "in place",
        "state[k] = old[parent[k]]",
        {"copy the old states first", "先复制旧状态"},
@@ -1697,7 +1697,7 @@ Topic beam_state_topic() {
 }
 
 Topic beam_score_topic() {
-  Topic t{"beam_scores", {"scores of finished hypotheses", "完成假设的得分"},   {"logp", "length"},
+  Topic t{"beam_scores", {"scores of finished hypotheses", "完成假设的分数"},   {"logp", "length"},
           {"score"},     {"hypotheses of different lengths", "长度不同的假设"}, {}};
   static const auto by = [](const Arrays& a, double (*f)(double length, double longest, double alpha)) {
     Array out = get(a, "logp");
@@ -1727,7 +1727,7 @@ Topic beam_score_topic() {
        Kind::beam,
        [](const Arrays& a) { return by(a, [](double, double most, double p) { return std::pow((5 + most) / 6, p); }); },
        {"the length penalty uses the step count for all hypotheses: the ranking never changes",
-        "长度惩罚对所有假设用同一步数:排名不会改变"},
+        "长度惩罚对所有假设用同一步数：排名不会改变"},
        "lp(t) for all",
        "lp(own length)",
        {"use each hypothesis's own length", "使用各假设自己的长度"},
@@ -1737,7 +1737,7 @@ Topic beam_score_topic() {
        Kind::beam,
        [](const Arrays& a) { return by(a, [](double, double most, double p) { return std::pow(most, p); }); },
        {"the length penalty uses the step count for all hypotheses: the ranking never changes",
-        "长度惩罚对所有假设用同一步数:排名不会改变"},
+        "长度惩罚对所有假设用同一步数：排名不会改变"},
        "t for all",
        "own length",
        {"use each hypothesis's own length", "使用各假设自己的长度"},
@@ -1746,7 +1746,7 @@ Topic beam_score_topic() {
        Level::error,
        Kind::beam,
        [](const Arrays& a) { return by(a, [](double n, double, double p) { return std::pow(n - 1, p); }); },
-       {"the length is one short: the end token is not counted", "长度少一:没有计入结束符"},
+       {"the length is one short: the end token is not counted", "长度少一：没有计入结束符"},
        "logp / (n - 1)",
        "logp / n",
        {"count the end token", "计入结束符"},
@@ -1755,7 +1755,7 @@ Topic beam_score_topic() {
        Level::error,
        Kind::beam,
        [](const Arrays& a) { return by(a, [](double n, double, double p) { return std::pow(n + 1, p); }); },
-       {"the length is one too long: the start token is counted", "长度多一:计入了起始符"},
+       {"the length is one too long: the start token is counted", "长度多一：计入了起始符"},
        "logp / (n + 1)",
        "logp / n",
        {"do not count the start token", "不计入起始符"},
@@ -1765,7 +1765,7 @@ Topic beam_score_topic() {
        Kind::beam,
        [](const Arrays& a) { return by(a, [](double n, double, double p) { return 1 / std::pow(n, p); }); },
        {"the log-probability is multiplied by the length: long hypotheses are punished twice",
-        "对数概率乘了长度:长假设被双重惩罚"},
+        "对数概率乘了长度：长假设被双重惩罚"},
        "logp * n",
        "logp / n",
        {"divide", "改为相除"},
@@ -1793,7 +1793,7 @@ Topic init_topic() {
                                                                    : (not_here(), Arrays{});
        },
        {"the scorer starts at zero altogether: every one of its gradients is zero for ever",
-        "打分器全部初始化为零:其所有梯度永远为零"},
+        "打分器全部初始化为零：其所有梯度永远为零"},
        "W_a = U_a = 0, v_a = 0",
        "one of them random; v_a = 0 alone is fine",
        {"draw W_a and U_a at random", "随机初始化 W_a 与 U_a"},
@@ -1950,7 +1950,7 @@ Verdict diagnose_formula(const Trace& trace, const std::string& claim) {
       verdict.open.push_back(
           {topic.name,
            {"between " + std::to_string(hits.size()) + " variants, wrong ones among them if there are any",
-            std::to_string(hits.size()) + " 种变体(可能包含错误的)"},
+            std::to_string(hits.size()) + " 种变体（可能包含错误的）"},
            topic.tell});
     return verdict;
   }

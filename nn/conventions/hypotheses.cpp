@@ -34,7 +34,7 @@ Said name_of(Kind kind) {
 }
 
 Said name_of(Stage stage) {
-  static const Said names[] = {{"the scores (e)", "得分 (e)"},
+  static const Said names[] = {{"the scores (e)", "分数 (e)"},
                                {"the attention weights (alpha)", "注意力权重 (alpha)"},
                                {"the context (c)", "上下文向量 (c)"},
                                {"the decoder's cell (s)", "解码器循环单元 (s)"},

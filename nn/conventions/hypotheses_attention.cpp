@@ -179,7 +179,7 @@ bool read_dropout(Model& m, const Arrays& a) {
 Field score_field() {
   Field f{"score",
           {Stage::score},
-          {"the score", "得分函数"},
+          {"the score", "打分函数"},
           {"use several encoder positions with different annotations", "用多个互不相同的编码器位置"},
           {}};
   const auto kind = [&](const char* id, const char* code, Apply apply, Said sentence, const char* formula,
@@ -187,7 +187,7 @@ Field score_field() {
     Option o;
     o.id = id, o.code = code, o.level = Level::choice, o.apply = apply, o.sentence = sentence, o.used = formula;
     o.paper = "Bahdanau: v_a . tanh(W_a s + U_a h_i); Luong: s . h_i, s . W_a h_i or v_a . tanh(W_a [s; h_i])";
-    o.fix = {fix, "改用所声称论文的得分函数"};
+    o.fix = {fix, "改用所声称论文的打分函数"};
     o.test = "CHECK(check_reference(decoder, inputs, claimed).passed);";
     f.options.push_back(o);
   };
@@ -197,21 +197,21 @@ Field score_field() {
         score(m).score = Score::additive;
         return has(a, "W_a") && has(a, "U_a") && has(a, "v_a");
       },
-      {"additive score", "加性得分"}, "e_i = v_a . tanh(W_a q + U_a h_i)", "use the score that the claimed paper uses");
+      {"additive score", "加性打分"}, "e_i = v_a . tanh(W_a q + U_a h_i)", "use the score that the claimed paper uses");
   kind(
       "concat", "SCORE_CONCAT",
       [](Model& m, const Arrays& a) {
         score(m).score = Score::concat;
         return has(a, "W_a") && !has(a, "U_a") && has(a, "v_a") && !has(a, "b_v");
       },
-      {"concat score", "拼接得分"}, "e_i = v_a . tanh(W_a [q; h_i])", "use the score that the claimed paper uses");
+      {"concat score", "拼接打分"}, "e_i = v_a . tanh(W_a [q; h_i])", "use the score that the claimed paper uses");
   kind(
       "mlp", "SCORE_MLP",
       [](Model& m, const Arrays& a) {
         score(m).score = Score::mlp;
         return has(a, "W_a") && !has(a, "U_a") && has(a, "v_a") && has(a, "b_v") && has(a, "b_a");
       },
-      {"score by a perceptron", "感知机得分"}, "e_i = v_a . tanh(W_a [q; h_i] + b_a) + b_v",
+      {"score by a perceptron", "感知机打分"}, "e_i = v_a . tanh(W_a [q; h_i] + b_a) + b_v",
       "drop the output bias, or claim nothing");
   kind(
       "general", "SCORE_GENERAL",
@@ -219,7 +219,7 @@ Field score_field() {
         score(m).score = Score::general;
         return has(a, "W_a") && !has(a, "v_a") && !has(a, "U_a");
       },
-      {"general score", "双线性(general)得分"}, "e_i = q . W_a h_i", "use the score that the claimed paper uses");
+      {"general score", "双线性（general）打分"}, "e_i = q . W_a h_i", "use the score that the claimed paper uses");
   kind(
       "general_stored_transposed", "SCORE_GENERAL_STORED",
       [](Model& m, const Arrays& a) {
@@ -227,7 +227,7 @@ Field score_field() {
         score(m).exchanged = true;
         return has(a, "W_a") && !has(a, "v_a") && !has(a, "U_a") && !square(a, "W_a");
       },
-      {"general score, W_a stored as (d_h, d_s)", "双线性(general)得分,W_a 按 (d_h, d_s) 存放"}, "e_i = h_i . W_a q",
+      {"general score, W_a stored as (d_h, d_s)", "双线性（general）打分，W_a 按 (d_h, d_s) 存放"}, "e_i = h_i . W_a q",
       "use the score that the claimed paper uses");
   kind(
       "dot", "SCORE_DOT",
@@ -235,14 +235,14 @@ Field score_field() {
         score(m).score = Score::dot;
         return !has(a, "W_a") && !has(a, "v_a");
       },
-      {"dot score", "点积得分"}, "e_i = q . h_i", "use the score that the claimed paper uses");
+      {"dot score", "点积打分"}, "e_i = q . h_i", "use the score that the claimed paper uses");
   kind(
       "scaled_dot", "SCORE_SCALED_DOT",
       [](Model& m, const Arrays& a) {
         score(m).score = Score::scaled_dot;
         return !has(a, "W_a") && !has(a, "v_a");
       },
-      {"scaled dot score", "缩放点积得分"}, "e_i = q . h_i / sqrt(d)",
+      {"scaled dot score", "缩放点积打分"}, "e_i = q . h_i / sqrt(d)",
       "drop the division by sqrt(d), or claim nothing");
   kind(
       "cosine", "SCORE_COSINE",
@@ -250,14 +250,14 @@ Field score_field() {
         score(m).score = Score::cosine;
         return !has(a, "W_a") && !has(a, "v_a");
       },
-      {"cosine score", "余弦得分"}, "e_i = q . h_i / (|q| |h_i|)", "drop the norms, or claim nothing");
+      {"cosine score", "余弦打分"}, "e_i = q . h_i / (|q| |h_i|)", "drop the norms, or claim nothing");
   kind(
       "location", "ATTN_IGNORES_ENCODER",
       [](Model& m, const Arrays& a) {
         score(m).score = Score::location;
         return has(a, "W_a") && !has(a, "v_a") && !has(a, "U_a");
       },
-      {"location score: the weights never look at the encoder's states", "位置得分:权重从不看编码器隐藏状态"},
+      {"location score: the weights never look at the encoder's states", "位置打分：权重从不看编码器隐藏状态"},
       "e = W_a q, one row of W_a a position", "score every h_i against the query: e_i = score(s, h_i)");
   f.options.back().test = "reverse the rows of H: CHECK(alpha == reversed(alpha_before));";
   Option unused;
@@ -267,10 +267,10 @@ Field score_field() {
     return has(a, "W_a");
   };
   unused.sentence = {"W_a is there but the score is the plain dot product: the parameter is never used",
-                     "有 W_a 参数,得分却只是点积:该参数从未被使用"};
+                     "有 W_a 参数，打分却只是点积：该参数从未被使用"};
   unused.used = "e_i = q . h_i";
   unused.paper = "e_i = q . W_a h_i";
-  unused.fix = {"multiply by W_a, or remove it", "乘上 W_a,或者删掉它"};
+  unused.fix = {"multiply by W_a, or remove it", "乘上 W_a，或者删掉它"};
   unused.test = "CHECK(norm(W_a.grad()) > 0);";
   f.options.push_back(unused);
   return f;
@@ -281,7 +281,7 @@ Field query_field() {
           {Stage::score},
           {"which state is the query", "查询用的是哪个状态"},
           {"decoder states of at least two different steps, and at least two encoder positions",
-           "至少两个互不相同的解码器步骤的状态,以及至少两个编码器位置"},
+           "至少两个互不相同的解码器步骤的状态，以及至少两个编码器位置"},
           {}};
   f.options = {
       {.id = "s_prev",
@@ -289,21 +289,21 @@ Field query_field() {
        .level = Level::choice,
        .apply = [](Model& m, const Arrays&) { return m.decoder.query = {s_prev}, !m.query_given; },
        .sentence = {"the query is s_{t-1}, the decoder's state before the step",
-                    "查询是 s_{t-1},即该步之前的解码器状态"},
+                    "查询是 s_{t-1}，即该步之前的解码器状态"},
        .used = "e_{t,i} = score(s_{t-1}, h_i)",
        .paper = "e_{t,i} = score(s_t, h_i), after s_t = RNN(...) (Luong et al. 2015, section 3.1)",
-       .fix = {"run the cell first, then attend with its new state", "先运行循环单元,再用新状态做注意力"},
+       .fix = {"run the cell first, then attend with its new state", "先运行循环单元，再用新状态做注意力"},
        .test = "CHECK(probe_influence(decoder, inputs, QueryTime::s_t).passed);"},
       {.id = "s_t",
        .code = "ATTN_QUERY_POST_STEP",
        .level = Level::choice,
        .apply = [](Model& m, const Arrays&) { return m.decoder.query = {s_t}, !m.query_given; },
-       .sentence = {"the query is s_t, the decoder's state after the step", "查询是 s_t,即该步之后的解码器状态"},
+       .sentence = {"the query is s_t, the decoder's state after the step", "查询是 s_t，即该步之后的解码器状态"},
        .used = "e_{t,i} = score(s_t, h_i), s_t = RNN([y; c_{t-1}], s_{t-1})",
        .paper = "e_{t,i} = score(s_{t-1}, h_i), then c_t, then s_t = RNN([y; c_t], s_{t-1}) (Bahdanau et al. 2014, "
                 "section 3.1)",
        .fix = {"attend with s_prev first, then run the cell on [y; c_t]",
-               "先用 s_{t-1} 做注意力得到 c_t,再让循环单元读 [y; c_t]"},
+               "先用 s_{t-1} 做注意力得到 c_t，再让循环单元读 [y; c_t]"},
        .test = "CHECK(probe_influence(decoder, inputs, QueryTime::s_prev).passed);"},
       {.id = "given",
        .level = Level::benign,
@@ -315,7 +315,7 @@ Field query_field() {
            [](Model& m, const Arrays&) {
              return m.decoder.query = {{What::state, 2}}, !m.query_given;
            },
-       .sentence = {"the query is s_{t-2}, a state two steps old", "查询是 s_{t-2},晚了两步"},
+       .sentence = {"the query is s_{t-2}, a state two steps old", "查询是 s_{t-2}，即两步之前的状态"},
        .used = "e_{t,i} = score(s_{t-2}, h_i)",
        .paper = "e_{t,i} = score(s_{t-1}, h_i)",
        .fix = {"take the state of the step before, not of two before", "取上一步的状态"},
@@ -326,7 +326,8 @@ Field query_field() {
            [](Model& m, const Arrays&) {
              return m.decoder.query = {{What::state, 1 << 20}}, !m.query_given;
            },
-       .sentence = {"the query is s_0 at every step, so the weights never change", "每一步的查询都是 s_0,权重不会变化"},
+       .sentence = {"the query is s_0 at every step, so the weights never change",
+                    "每一步的查询都是 s_0，权重不会变化"},
        .used = "e_{t,i} = score(s_0, h_i)",
        .paper = "e_{t,i} = score(s_{t-1}, h_i)",
        .fix = {"pass the current state, not the initial one", "传当前状态而不是初始状态"},
@@ -338,10 +339,10 @@ Field query_field() {
              return m.decoder.query = {{What::cell_state, 1}}, lstm(m) && !m.query_given;
            },
        .sentence = {"the query is the LSTM's memory cell instead of its hidden state h",
-                    "查询用了 LSTM 的细胞状态,而不是隐藏状态 h"},
+                    "查询用了 LSTM 的细胞状态，而不是隐藏状态 h"},
        .used = "e_{t,i} = score(cell_{t-1}, h_i)",
        .paper = "e_{t,i} = score(h_{t-1}, h_i)",
-       .fix = {"take h of the top layer: state.h, not state.c", "取顶层的 h,而不是 c"},
+       .fix = {"take h of the top layer: state.h, not state.c", "取顶层的 h，而不是 c"},
        .test = "CHECK(alpha is unchanged when only the memory cell moves);"},
       {.id = "cell_now",
        .code = "ATTN_QUERY_CELL_STATE",
@@ -350,10 +351,10 @@ Field query_field() {
              return m.decoder.query = {{What::cell_state, 0}}, lstm(m) && !m.query_given;
            },
        .sentence = {"the query is the LSTM's memory cell instead of its hidden state h",
-                    "查询用了 LSTM 的细胞状态,而不是隐藏状态 h"},
+                    "查询用了 LSTM 的细胞状态，而不是隐藏状态 h"},
        .used = "e_{t,i} = score(cell_t, h_i)",
        .paper = "e_{t,i} = score(h_t, h_i)",
-       .fix = {"take h of the top layer: state.h, not state.c", "取顶层的 h,而不是 c"},
+       .fix = {"take h of the top layer: state.h, not state.c", "取顶层的 h，而不是 c"},
        .test = "CHECK(alpha is unchanged when only the memory cell moves);"},
       {.id = "bottom_prev",
        .code = "ATTN_QUERY_BOTTOM_LAYER",
@@ -364,7 +365,7 @@ Field query_field() {
        .sentence = {"the query is the state of the bottom layer", "查询取自最底层的状态"},
        .used = "e_{t,i} = score(s^1_{t-1}, h_i)",
        .paper = "e_{t,i} = score(s^L_{t-1}, h_i), the top layer",
-       .fix = {"take the last layer: state[-1]", "取最后一层:state[-1]"},
+       .fix = {"take the last layer: state[-1]", "取最后一层：state[-1]"},
        .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
       {.id = "bottom_now",
        .code = "ATTN_QUERY_BOTTOM_LAYER",
@@ -375,7 +376,7 @@ Field query_field() {
        .sentence = {"the query is the state of the bottom layer", "查询取自最底层的状态"},
        .used = "e_{t,i} = score(s^1_t, h_i)",
        .paper = "e_{t,i} = score(s^L_t, h_i), the top layer",
-       .fix = {"take the last layer: state[-1]", "取最后一层:state[-1]"},
+       .fix = {"take the last layer: state[-1]", "取最后一层：state[-1]"},
        .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
       {.id = "mean_prev",
        .code = "ATTN_QUERY_MEAN_OF_LAYERS",
@@ -386,7 +387,7 @@ Field query_field() {
        .sentence = {"the query is the mean of all layers' states", "查询是各层状态的平均"},
        .used = "q = mean over layers",
        .paper = "q = the top layer's state",
-       .fix = {"take the last layer: state[-1]", "取最后一层:state[-1]"},
+       .fix = {"take the last layer: state[-1]", "取最后一层：state[-1]"},
        .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
       {.id = "all_prev",
        .code = "ATTN_QUERY_ALL_LAYERS",
@@ -397,15 +398,15 @@ Field query_field() {
        .sentence = {"the query joins the states of all layers", "查询拼接了所有层的状态"},
        .used = "q = [s^1; ...; s^L]",
        .paper = "q = the top layer's state",
-       .fix = {"take the last layer: state[-1]", "取最后一层:state[-1]"},
+       .fix = {"take the last layer: state[-1]", "取最后一层：state[-1]"},
        .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
       {.id = "input",
        .code = "ATTN_QUERY_INPUT",
        .apply = [](Model& m, const Arrays& a) { return m.decoder.query = {y_emb}, has(a, "y_emb") && !m.query_given; },
-       .sentence = {"the query is the input embedding, not the decoder's state", "查询是输入词嵌入,而不是解码器状态"},
+       .sentence = {"the query is the input embedding, not the decoder's state", "查询是输入词嵌入，而不是解码器状态"},
        .used = "e_{t,i} = score(y_t, h_i)",
        .paper = "e_{t,i} = score(s_{t-1}, h_i)",
-       .fix = {"pass the state to the score", "把状态传给得分函数"},
+       .fix = {"pass the state to the score", "把状态传给打分函数"},
        .test = "CHECK(norm(gradient of alpha with respect to s) > 0);"},
       {.id = "input_and_state",
        .code = "ATTN_QUERY_INPUT_AND_STATE",
@@ -414,7 +415,7 @@ Field query_field() {
              return m.decoder.query = {y_emb, s_prev}, has(a, "y_emb") && !m.query_given;
            },
        .sentence = {"the query is [y_{t-1}; s_{t-1}], input and state together",
-                    "查询是 [y_{t-1}; s_{t-1}],即输入与状态的拼接"},
+                    "查询是 [y_{t-1}; s_{t-1}]，即输入与状态的拼接"},
        .used = "e_t = score([y_{t-1}; s_{t-1}], h_i)",
        .paper = "e_{t,i} = score(s_{t-1}, h_i)",
        .fix = {"score with s_{t-1} alone", "只用 s_{t-1} 打分"},
@@ -423,20 +424,20 @@ Field query_field() {
        .code = "ATTN_QUERY_CONTEXT",
        .apply = [](Model& m, const Arrays& a) { return m.decoder.query = {c_prev}, has(a, "c") && !m.query_given; },
        .sentence = {"the query is the last context, not the decoder's state",
-                    "查询是上一步的上下文向量,而不是解码器状态"},
+                    "查询是上一步的上下文向量，而不是解码器状态"},
        .used = "e_{t,i} = score(c_{t-1}, h_i)",
        .paper = "e_{t,i} = score(s_{t-1}, h_i)",
-       .fix = {"pass the state to the score", "把状态传给得分函数"},
+       .fix = {"pass the state to the score", "把状态传给打分函数"},
        .test = "CHECK(norm(gradient of alpha with respect to s) > 0);"},
       {.id = "attentional_prev",
        .code = "ATTN_QUERY_ATTENTIONAL",
        .apply = [](Model& m,
                    const Arrays& a) { return m.decoder.query = {htilde_prev}, has(a, "htilde") && !m.query_given; },
        .sentence = {"the query is the last attentional vector, not the decoder's state",
-                    "查询是上一步的注意力向量,而不是解码器状态"},
+                    "查询是上一步的注意力向量，而不是解码器状态"},
        .used = "e_{t,i} = score(s~_{t-1}, h_i)",
        .paper = "e_{t,i} = score(s_t, h_i)",
-       .fix = {"pass the state to the score", "把状态传给得分函数"},
+       .fix = {"pass the state to the score", "把状态传给打分函数"},
        .test = "CHECK(norm(gradient of alpha with respect to s) > 0);"},
   };
   return f;
@@ -445,7 +446,7 @@ Field query_field() {
 std::vector<Field> score_detail_fields() {
   const Said generic = {"several encoder positions and generic parameters", "多个编码器位置与一般的参数"};
   std::vector<Field> fields;
-  fields.push_back({"sees", {Stage::score}, {"what the score sees", "得分看到什么"}, generic, {}});
+  fields.push_back({"sees", {Stage::score}, {"what the score sees", "打分看到什么"}, generic, {}});
   fields.back().options = {
       usual(),
       {.id = "no_query",
@@ -454,20 +455,20 @@ std::vector<Field> score_detail_fields() {
                    const Arrays&) { return score(m).sees = Sees::keys_only, score(m).score != Score::location; },
        .sentence =
            {"the score does not see the query (or adds it outside the tanh), so the weights are the same at every step",
-            "得分看不到查询(或查询加在 tanh 之外),每一步的权重都一样"},
+            "打分看不到查询（或查询加在 tanh 之外），每一步的权重都一样"},
        .used = "e_i = score(0, h_i)",
        .paper = "e_i = score(s, h_i)",
-       .fix = {"add the query's term to the score", "把查询那一项加进得分"},
+       .fix = {"add the query's term to the score", "把查询那一项加进分数"},
        .test = "CHECK(norm(gradient of alpha with respect to s) > 0);"},
       {.id = "no_keys",
        .code = "SCORE_IGNORES_KEYS",
        .apply = [](Model& m,
                    const Arrays&) { return score(m).sees = Sees::query_only, score(m).score != Score::location; },
        .sentence = {"the score does not see the encoder's states, so the weights are uniform",
-                    "得分看不到编码器隐藏状态,权重是均匀的"},
+                    "打分看不到编码器隐藏状态，权重是均匀的"},
        .used = "e_i = score(s, 0)",
        .paper = "e_i = score(s, h_i)",
-       .fix = {"add the keys' term to the score", "把键那一项加进得分"},
+       .fix = {"add the keys' term to the score", "把键那一项加进分数"},
        .test = "CHECK(norm(gradient of alpha with respect to H) > 0);"},
       {.id = "query_of_next_example",
        .code = "ATTN_QUERY_OTHER_EXAMPLE",
@@ -487,7 +488,7 @@ std::vector<Field> score_detail_fields() {
        .code = "ENERGY_NO_TANH",
        .apply = [](Model& m, const Arrays&) { return score(m).energy = Activation::identity, energies(m); },
        .sentence = {"the energy's tanh is missing (or does not reach U_a h_i), so the query cancels in the softmax",
-                    "能量缺少 tanh(或 tanh 没有包住 U_a h_i),查询在 softmax 中被消去"},
+                    "能量缺少 tanh（或 tanh 没有包住 U_a h_i），查询在 softmax 中被消去"},
        .used = "e_i = v_a . (W_a q + U_a h_i)",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"put tanh around W_a q + U_a h_i", "在 W_a q + U_a h_i 外加 tanh"},
@@ -517,10 +518,10 @@ std::vector<Field> score_detail_fields() {
              return energies(m);
            },
        .sentence = {"softmax stands inside the energy and relu outside: the roles are exchanged",
-                    "softmax 用在能量里、relu 用在外面:角色颠倒"},
+                    "softmax 用在能量里、relu 用在外面：角色颠倒"},
        .used = "alpha = relu(v_a . softmax(W_a q + U_a h_i))",
        .paper = "alpha = softmax(v_a . tanh(W_a q + U_a h_i))",
-       .fix = {"tanh inside, softmax over the positions outside", "里面用 tanh,外面对位置做 softmax"},
+       .fix = {"tanh inside, softmax over the positions outside", "里面用 tanh，外面对位置做 softmax"},
        .test = "CHECK(sum(alpha, Axis{2}) == 1);"},
       {.id = "softmax_inside_too",
        .code = "ENERGY_SOFTMAX",
@@ -539,10 +540,10 @@ std::vector<Field> score_detail_fields() {
              return energies(m);
            },
        .sentence = {"the tanh stands inside, on query and key before W_a, so the query cancels in the softmax",
-                    "tanh 放到了里面,先作用于查询与键、再乘 W_a,查询在 softmax 中被消去"},
+                    "tanh 放到了里面，先作用于查询与键、再乘 W_a，查询在 softmax 中被消去"},
        .used = "e_i = v_a . W_a tanh([q; h_i])",
        .paper = "e_i = v_a . tanh(W_a [q; h_i])",
-       .fix = {"multiply by W_a first, then tanh, then v_a", "先乘 W_a,再做 tanh,最后乘 v_a"},
+       .fix = {"multiply by W_a first, then tanh, then v_a", "先乘 W_a，再做 tanh，最后乘 v_a"},
        .test = "CHECK(norm(gradient of alpha with respect to s) > 0);"},
       {.id = "squashed_operands",
        .code = "SCORE_OF_SQUASHED_STATES",
@@ -557,7 +558,7 @@ std::vector<Field> score_detail_fields() {
        .code = "SCORE_OF_SQUASHED_KEYS",
        .apply = [](Model& m,
                    const Arrays&) { return score(m).projection = Activation::tanh, score(m).score == Score::general; },
-       .sentence = {"the general score has a tanh around W_a h_i", "general 得分在 W_a h_i 外多了一个 tanh"},
+       .sentence = {"the general score has a tanh around W_a h_i", "general 打分在 W_a h_i 外多了一个 tanh"},
        .used = "e_i = s . tanh(W_a h_i)",
        .paper = "e_i = s . W_a h_i (Luong et al. 2015, eq. 8)",
        .fix = {"remove the tanh", "去掉 tanh"},
@@ -565,7 +566,7 @@ std::vector<Field> score_detail_fields() {
       {.id = "tanh_outside",
        .code = "ENERGY_TANH_OUTSIDE",
        .apply = [](Model& m, const Arrays&) { return change(attention(m).normaliser, Normaliser::softmax_of_tanh); },
-       .sentence = {"the whole score goes through tanh before the softmax", "整个得分在 softmax 之前又过了一次 tanh"},
+       .sentence = {"the whole score goes through tanh before the softmax", "整个分数在 softmax 之前又过了一次 tanh"},
        .used = "alpha = softmax(tanh(e))",
        .paper = "alpha = softmax(e)",
        .fix = {"remove the outer tanh", "去掉外层 tanh"},
@@ -577,7 +578,7 @@ std::vector<Field> score_detail_fields() {
       {.id = "dropped",
        .code = "ENERGY_V_DROPPED",
        .apply = [](Model& m, const Arrays&) { return score(m).v_dropped = true, energies(m); },
-       .sentence = {"the energies are summed; v_a is never applied", "能量直接求和,没有乘 v_a"},
+       .sentence = {"the energies are summed; v_a is never applied", "能量直接求和，没有乘 v_a"},
        .used = "e_i = sum_k tanh(W_a q + U_a h_i)_k",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"take the dot product with v_a", "与 v_a 做点积"},
@@ -586,7 +587,7 @@ std::vector<Field> score_detail_fields() {
        .code = "ENERGY_PRODUCT",
        .apply = [](Model& m, const Arrays&) { return score(m).product = true, score(m).score == Score::additive; },
        .sentence = {"query and key are multiplied inside the tanh where the paper adds them",
-                    "tanh 内查询与键相乘,而论文是相加"},
+                    "tanh 内查询与键相乘，而论文是相加"},
        .used = "e_i = v_a . tanh(W_a q * U_a h_i)",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"replace * by +", "把 * 换成 +"},
@@ -598,7 +599,7 @@ std::vector<Field> score_detail_fields() {
              return score(m).bracket = Bracket::each, score(m).score == Score::additive && has(a, "e");
            },
        .sentence = {"the two terms of the energy are squashed one by one: the query cancels in the softmax",
-                    "能量的两项各自过 tanh:查询在 softmax 中被消去"},
+                    "能量的两项各自过 tanh：查询在 softmax 中被消去"},
        .used = "e_i = v_a . (tanh(W_a q) + tanh(U_a h_i))",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"add first, then tanh", "先相加再做 tanh"},
@@ -610,7 +611,7 @@ std::vector<Field> score_detail_fields() {
              return score(m).bracket = Bracket::query_only, score(m).score == Score::additive && has(a, "e");
            },
        .sentence = {"the tanh closes around the query's term; U_a h_i stands outside: the query cancels in the softmax",
-                    "tanh 只包住了查询那一项,U_a h_i 在外面:查询在 softmax 中被消去"},
+                    "tanh 只包住了查询那一项，U_a h_i 在外面：查询在 softmax 中被消去"},
        .used = "e_i = v_a . (tanh(W_a q) + U_a h_i)",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"close the bracket after U_a h_i", "把 tanh 的括号移到 U_a h_i 之后"},
@@ -622,7 +623,7 @@ std::vector<Field> score_detail_fields() {
              return score(m).bracket = Bracket::keys_only, score(m).score == Score::additive && has(a, "e");
            },
        .sentence = {"the tanh stands around the keys' term; W_a q is added outside: the query cancels in the softmax",
-                    "tanh 只包住了键那一项,W_a q 加在外面:查询在 softmax 中被消去"},
+                    "tanh 只包住了键那一项，W_a q 加在外面：查询在 softmax 中被消去"},
        .used = "e_i = v_a . (W_a q + tanh(U_a h_i))",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"put both terms inside the tanh", "把两项都放进 tanh"},
@@ -634,10 +635,10 @@ std::vector<Field> score_detail_fields() {
              m.edits.push_back([](Arrays& arrays) { arrays.erase("b_a"); });
              return has(a, "b_a") && energies(m);
            },
-       .sentence = {"the score's bias b_a is there but never added", "得分的偏置 b_a 存在却没有加上"},
+       .sentence = {"the score's bias b_a is there but never added", "打分的偏置 b_a 存在却没有加上"},
        .used = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i + b_a)",
-       .fix = {"add b_a, or remove it", "加上 b_a,或者删掉它"},
+       .fix = {"add b_a, or remove it", "加上 b_a，或者删掉它"},
        .test = "CHECK(norm(b_a.grad()) > 0);"},
   };
   fields.push_back(
@@ -650,10 +651,10 @@ std::vector<Field> score_detail_fields() {
            [](Model& m, const Arrays& a) {
              return score(m).transpose_W_a = true, score(m).score == Score::general && square(a, "W_a");
            },
-       .sentence = {"W_a is transposed in the general score", "general 得分里的 W_a 被转置了"},
+       .sentence = {"W_a is transposed in the general score", "general 打分里的 W_a 被转置了"},
        .used = "e_i = s^T W_a^T h_i",
        .paper = "e_i = s^T W_a h_i (Luong et al. 2015, eq. 8)",
-       .fix = {"multiply W_a with h_i, or W_a^T with s", "让 W_a 乘 h_i(或 W_a^T 乘 s)"},
+       .fix = {"multiply W_a with h_i, or W_a^T with s", "让 W_a 乘 h_i（或 W_a^T 乘 s）"},
        .test = "use d_s != d_h: a transposed W_a is then a shape error"},
       {.id = "additive_transposed",
        .code = "ATTN_W_A_TRANSPOSED",
@@ -661,7 +662,7 @@ std::vector<Field> score_detail_fields() {
            [](Model& m, const Arrays& a) {
              return score(m).transpose_W_a = true, score(m).score == Score::additive && square(a, "W_a");
            },
-       .sentence = {"W_a is transposed in the additive score", "加性得分里的 W_a 被转置了"},
+       .sentence = {"W_a is transposed in the additive score", "加性打分里的 W_a 被转置了"},
        .used = "e_i = v_a . tanh(W_a^T q + U_a h_i)",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"use W_a as (d_attn, d_s)", "按 (d_attn, d_s) 使用 W_a"},
@@ -670,7 +671,7 @@ std::vector<Field> score_detail_fields() {
        .code = "ATTN_WEIGHTS_EXCHANGED",
        .apply = [](Model& m, const Arrays&) { return score(m).exchanged = true, score(m).score == Score::additive; },
        .sentence = {"W_a multiplies the keys and U_a the query: they are exchanged",
-                    "W_a 乘了键、U_a 乘了查询:两者对调"},
+                    "W_a 乘了键、U_a 乘了查询：两者对调"},
        .used = "e_i = v_a . tanh(U_a q + W_a h_i)",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"exchange the two matrices", "把两个矩阵换回来"},
@@ -682,7 +683,7 @@ std::vector<Field> score_detail_fields() {
              m.edits.push_back([](Arrays& x) { x["U_a"] = x["W_a"]; });
              return score(m).score == Score::additive && has(a, "U_a") && get(a, "W_a").shape == get(a, "U_a").shape;
            },
-       .sentence = {"W_a projects the keys too; U_a is never used", "W_a 也用来投影键,U_a 从未使用"},
+       .sentence = {"W_a projects the keys too; U_a is never used", "W_a 也用来投影键，U_a 从未使用"},
        .used = "e_i = v_a . tanh(W_a q + W_a h_i)",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"project the keys with U_a", "用 U_a 投影键"},
@@ -694,7 +695,7 @@ std::vector<Field> score_detail_fields() {
              m.edits.push_back([](Arrays& x) { x["W_a"] = x["U_a"]; });
              return score(m).score == Score::additive && has(a, "U_a") && get(a, "W_a").shape == get(a, "U_a").shape;
            },
-       .sentence = {"U_a projects the query too; W_a is never used", "U_a 也用来投影查询,W_a 从未使用"},
+       .sentence = {"U_a projects the query too; W_a is never used", "U_a 也用来投影查询，W_a 从未使用"},
        .used = "e_i = v_a . tanh(U_a q + U_a h_i)",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"project the query with W_a", "用 W_a 投影查询"},
@@ -706,11 +707,11 @@ std::vector<Field> score_detail_fields() {
            [](Model& m, const Arrays&) {
              return score(m).exchanged = true, score(m).score == Score::concat || score(m).score == Score::mlp;
            },
-       .sentence = {"the score joins [h_i; s], the key first", "得分里拼接顺序是 [h_i; s],键在前"},
+       .sentence = {"the score joins [h_i; s], the key first", "打分里拼接顺序是 [h_i; s]，键在前"},
        .used = "e_i = v_a . tanh(W_a [h_i; s])",
        .paper = "e_i = v_a . tanh(W_a [s; h_i])",
        .fix = {"nothing to fix; exchange the columns of W_a when you load weights from elsewhere",
-               "无需修改;从别处加载权重时交换 W_a 的列块"},
+               "无需修改；从别处加载权重时交换 W_a 的列块"},
        .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
   };
   fields.push_back(
@@ -723,7 +724,7 @@ std::vector<Field> score_detail_fields() {
            [](Model& m, const Arrays& a) {
              return score(m).transpose_U_a = true, score(m).score == Score::additive && square(a, "U_a");
            },
-       .sentence = {"U_a is transposed in the additive score", "加性得分里的 U_a 被转置了"},
+       .sentence = {"U_a is transposed in the additive score", "加性打分里的 U_a 被转置了"},
        .used = "e_i = v_a . tanh(W_a q + U_a^T h_i)",
        .paper = "e_i = v_a . tanh(W_a q + U_a h_i)",
        .fix = {"use U_a as (d_attn, d_h)", "按 (d_attn, d_h) 使用 U_a"},
@@ -828,7 +829,7 @@ std::vector<Field> score_detail_fields() {
              return attention(m).keys = MemoryRead::reshaped, has(a, "H") && get(a, "H").dim(0) > 1;
            },
        .sentence = {"the keys were reshaped from (T, B, d) to (B, T, d) where they had to be transposed",
-                    "键由 (T, B, d) 直接 reshape 成 (B, T, d),本该转置"},
+                    "键由 (T, B, d) 直接 reshape 成 (B, T, d)，本该转置"},
        .used = "keys = reshape(H_TB, (B, T, d))",
        .paper = "keys = transpose(H_TB, Axis{0}, Axis{1})",
        .fix = {"transpose the axes, then reshape", "先转置再 reshape"},
@@ -840,8 +841,8 @@ std::vector<Field> score_detail_fields() {
 Field scale_field() {
   Field f{"scale",
           {Stage::score, Stage::weights},
-          {"the scale of the scores", "得分的缩放"},
-          {"scores that differ, so that their scale shows", "彼此不同的得分,这样才能看出缩放"},
+          {"the scale of the scores", "分数的缩放"},
+          {"scores that differ, so that their scale shows", "彼此不同的分数，这样才能看出缩放"},
           {}};
   f.options = {
       usual(),
@@ -852,7 +853,7 @@ Field scale_field() {
        .sentence = {"the division by sqrt(d_k) is missing", "缺少除以 sqrt(d_k)"},
        .used = "e_i = q . k_i",
        .paper = "e_i = q . k_i / sqrt(d_k) (Vaswani et al. 2017)",
-       .fix = {"divide the scores by sqrt(d_k)", "把得分除以 sqrt(d_k)"},
+       .fix = {"divide the scores by sqrt(d_k)", "把分数除以 sqrt(d_k)"},
        .test = "CHECK(scores of unit-variance inputs have variance near 1);"},
       {.id = "over_sqrt_d",
        .code = "SCALE_OVER_SQRT_D",
@@ -862,7 +863,7 @@ Field scale_field() {
              return score(m).scale = Scale::over_sqrt_d, s != Score::scaled_dot && s != Score::dot;
            },
        .sentence = {"the scores are divided by sqrt(d), which this score does not do",
-                    "得分被除以 sqrt(d),而这种得分不该缩放"},
+                    "分数被除以 sqrt(d)，而这种打分不该缩放"},
        .used = "softmax(e / sqrt(d))",
        .paper = "softmax(e)",
        .fix = {"remove the division", "去掉除法"},
@@ -870,15 +871,16 @@ Field scale_field() {
       {.id = "over_d",
        .code = "SCALE_OVER_D",
        .apply = [](Model& m, const Arrays&) { return score(m).scale = Scale::over_d, true; },
-       .sentence = {"the scores are divided by d", "得分被除以 d"},
+       .sentence = {"the scores are divided by d", "分数被除以 d"},
        .used = "softmax(e / d)",
        .paper = "softmax(e), with scaled dot products softmax(e / sqrt(d))",
-       .fix = {"divide by sqrt(d) in scaled dot attention, by nothing elsewhere", "缩放点积除以 sqrt(d),其余不除"},
+       .fix = {"divide by sqrt(d) in scaled dot attention, by nothing elsewhere", "缩放点积除以 sqrt(d)，其余不除"},
        .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
       {.id = "times_sqrt_d",
        .code = "SCALE_TIMES_SQRT_D",
        .apply = [](Model& m, const Arrays&) { return score(m).scale = Scale::times_sqrt_d, true; },
-       .sentence = {"the scores are multiplied by sqrt(d) where they should be divided", "得分被乘以 sqrt(d),本该相除"},
+       .sentence = {"the scores are multiplied by sqrt(d) where they should be divided",
+                    "分数被乘以 sqrt(d)，本该相除"},
        .used = "softmax(e * sqrt(d))",
        .paper = "softmax(e / sqrt(d))",
        .fix = {"divide instead", "改为相除"},
@@ -886,7 +888,7 @@ Field scale_field() {
       {.id = "over_sqrt_length",
        .code = "SCALE_OVER_SQRT_LENGTH",
        .apply = [](Model& m, const Arrays&) { return score(m).scale = Scale::over_sqrt_length, true; },
-       .sentence = {"the scores are divided by sqrt(T_enc), the wrong size", "得分被除以 sqrt(T_enc),尺寸用错了"},
+       .sentence = {"the scores are divided by sqrt(T_enc), the wrong size", "分数被除以 sqrt(T_enc)，尺寸用错了"},
        .used = "softmax(e / sqrt(T_enc))",
        .paper = "softmax(e / sqrt(d_k))",
        .fix = {"divide by sqrt of the features' size", "除以特征维度的平方根"},
@@ -900,7 +902,7 @@ Field scale_field() {
              return t > 0 && (score(m).score != Score::scaled_dot || std::fabs(t - 1) > 1e-6);
            },
        .sentence = {"the scores are divided by a constant, a temperature, which no paper here does",
-                    "得分被一个常数(温度)除过,论文里没有"},
+                    "分数被一个常数（温度）除过，论文里没有"},
        .used = "alpha = softmax(e / temperature)",
        .paper = "alpha = softmax(e)",
        .fix = {"remove the factor", "去掉该因子"},
@@ -910,7 +912,7 @@ Field scale_field() {
        .code = "SCORE_NEGATED",
        .apply = [](Model& m, const Arrays&) { return attention(m).temperature = -1, true; },
        .sentence = {"the scores are negated: the worst match gets the largest weight",
-                    "得分取了负号:最不匹配的位置得到最大权重"},
+                    "分数取了负号：最不匹配的位置得到最大权重"},
        .used = "alpha = softmax(-e)",
        .paper = "alpha = softmax(e)",
        .fix = {"remove the minus sign", "去掉负号"},
@@ -934,7 +936,7 @@ std::vector<Field> weight_fields() {
        .kind = Kind::axis,
        .apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::batch, true; },
        .sentence = {"the softmax runs over the batch: weights of different examples compete",
-                    "softmax 沿批维进行:不同样本的权重互相竞争"},
+                    "softmax 沿批次进行：不同样本的权重互相竞争"},
        .used = "alpha_{b,i} = exp(e_{b,i}) / sum_b exp(e_{b,i})",
        .paper = "alpha_{b,i} = exp(e_{b,i}) / sum_i exp(e_{b,i})",
        .fix = {"softmax over the encoder positions: softmax(e, Axis{2}) of (B, T_dec, T_enc)",
@@ -945,7 +947,7 @@ std::vector<Field> weight_fields() {
        .kind = Kind::axis,
        .apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::queries, true; },
        .sentence = {"the softmax runs over the decoder steps instead of the encoder positions",
-                    "softmax 沿解码步进行,而不是编码器位置"},
+                    "softmax 沿解码步进行，而不是编码器位置"},
        .used = "alpha_{t,i} = exp(e_{t,i}) / sum_t exp(e_{t,i})",
        .paper = "alpha_{t,i} = exp(e_{t,i}) / sum_i exp(e_{t,i})",
        .fix = {"softmax over the last axis, T_enc", "沿最后一维 T_enc 做 softmax"},
@@ -955,11 +957,11 @@ std::vector<Field> weight_fields() {
        .kind = Kind::axis,
        .apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::singleton, true; },
        .sentence = {"the softmax runs over an axis of length 1: every weight is 1 and the context is a plain sum",
-                    "softmax 沿长度为 1 的轴进行:每个权重都是 1,上下文只是求和"},
+                    "softmax 沿长度为 1 的轴进行：每个权重都是 1，上下文只是求和"},
        .used = "alpha_i = exp(e_i) / exp(e_i) = 1",
        .paper = "alpha_i = exp(e_i) / sum_j exp(e_j)",
        .fix = {"name the axis of the encoder positions: (B, T, 1) needs Axis{1}",
-               "指明编码器位置所在的轴:(B, T, 1) 要用 Axis{1}"},
+               "指明编码器位置所在的轴：(B, T, 1) 要用 Axis{1}"},
        .test = "CHECK(sum(alpha, Axis{2}) == 1) and a scorer gradient other than 0"},
       {.id = "keys_and_queries",
        .code = "SOFTMAX_AXIS_JOINT",
@@ -974,7 +976,7 @@ std::vector<Field> weight_fields() {
        .code = "SOFTMAX_AXIS_ALL",
        .kind = Kind::axis,
        .apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::all, true; },
-       .sentence = {"the softmax runs over all scores of the batch together", "softmax 对整批所有得分一起归一化"},
+       .sentence = {"the softmax runs over all scores of the batch together", "softmax 对整批所有分数一起归一化"},
        .used = "alpha = softmax over everything",
        .paper = "alpha_{b,t} = softmax(e_{b,t}) for each row",
        .fix = {"softmax over the last axis alone", "只沿最后一维做 softmax"},
@@ -987,7 +989,7 @@ std::vector<Field> weight_fields() {
       o.code = "SOFTMAX_AXIS_HEADS";
       o.apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::heads, m.heads.heads > 1; };
       o.sentence = {"the softmax runs over the heads: weights of different heads compete",
-                    "softmax 沿头维进行:不同头的权重互相竞争"};
+                    "softmax 沿头维进行：不同头的权重互相竞争"};
       o.used = "alpha_{k,i} = exp(e_{k,i}) / sum_k exp(e_{k,i}), k a head";
       o.paper = "alpha_{k,i} = exp(e_{k,i}) / sum_i exp(e_{k,i})";
     } else {
@@ -1001,8 +1003,8 @@ std::vector<Field> weight_fields() {
   }
   fields.push_back({"normaliser",
                     {Stage::weights},
-                    {"how scores become weights", "得分如何变成权重"},
-                    {"several positions whose scores differ", "得分互不相同的多个位置"},
+                    {"how scores become weights", "分数如何变成权重"},
+                    {"several positions whose scores differ", "分数互不相同的多个位置"},
                     {}});
   const char* softmax = "alpha_i = exp(e_i) / sum_j exp(e_j)";
   const Said use_softmax = {"use softmax over the encoder positions", "沿编码器位置做 softmax"};
@@ -1012,7 +1014,8 @@ std::vector<Field> weight_fields() {
       {.id = "twice",
        .code = "ATTN_SOFTMAX_TWICE",
        .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::softmax_twice, true; },
-       .sentence = {"the softmax is applied twice, so the weights are almost uniform", "softmax 做了两次,权重几乎均匀"},
+       .sentence = {"the softmax is applied twice, so the weights are almost uniform",
+                    "softmax 做了两次，权重几乎均匀"},
        .used = "alpha = softmax(softmax(e))",
        .paper = softmax,
        .fix = {"apply softmax once", "只做一次 softmax"},
@@ -1020,7 +1023,7 @@ std::vector<Field> weight_fields() {
       {.id = "over_sum",
        .code = "WEIGHTS_OVER_SUM",
        .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::over_sum, true; },
-       .sentence = {"the scores are divided by their sum; there is no exponential", "得分只是除以总和,没有取指数"},
+       .sentence = {"the scores are divided by their sum; there is no exponential", "分数只是除以总和，没有取指数"},
        .used = "alpha_i = e_i / sum_j e_j",
        .paper = softmax,
        .fix = use_softmax,
@@ -1028,7 +1031,7 @@ std::vector<Field> weight_fields() {
       {.id = "over_max",
        .code = "WEIGHTS_OVER_MAX",
        .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::over_max, true; },
-       .sentence = {"the scores are divided by their maximum", "得分只是除以最大值"},
+       .sentence = {"the scores are divided by their maximum", "分数只是除以最大值"},
        .used = "alpha_i = e_i / max_j e_j",
        .paper = softmax,
        .fix = use_softmax,
@@ -1037,7 +1040,7 @@ std::vector<Field> weight_fields() {
        .code = "WEIGHTS_SIGMOID",
        .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::sigmoid, true; },
        .sentence = {"each weight is a sigmoid of its own score: they do not compete",
-                    "每个权重各自取 sigmoid,互不竞争"},
+                    "每个权重各自取 sigmoid，互不竞争"},
        .used = "alpha_i = sigmoid(e_i)",
        .paper = softmax,
        .fix = use_softmax,
@@ -1045,7 +1048,7 @@ std::vector<Field> weight_fields() {
       {.id = "relu",
        .code = "WEIGHTS_RELU",
        .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::relu, true; },
-       .sentence = {"the weights are relu of the scores", "权重是得分的 relu"},
+       .sentence = {"the weights are relu of the scores", "权重是分数的 relu"},
        .used = "alpha_i = max(0, e_i)",
        .paper = softmax,
        .fix = use_softmax,
@@ -1053,7 +1056,7 @@ std::vector<Field> weight_fields() {
       {.id = "identity",
        .code = "SOFTMAX_MISSING",
        .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::identity, true; },
-       .sentence = {"the softmax is missing: raw scores are used as weights", "缺少 softmax:直接把得分当作权重"},
+       .sentence = {"the softmax is missing: raw scores are used as weights", "缺少 softmax：直接把分数当作权重"},
        .used = "alpha_i = e_i",
        .paper = softmax,
        .fix = use_softmax,
@@ -1061,7 +1064,7 @@ std::vector<Field> weight_fields() {
       {.id = "hardmax",
        .code = "WEIGHTS_HARDMAX",
        .apply = [](Model& m, const Arrays&) { return attention(m).normaliser = Normaliser::hardmax, true; },
-       .sentence = {"only the largest score gets a weight", "只有最大的得分得到权重"},
+       .sentence = {"only the largest score gets a weight", "只有最大的分数得到权重"},
        .used = "alpha = one_hot(argmax e)",
        .paper = softmax,
        .fix = use_softmax,
@@ -1080,7 +1083,7 @@ std::vector<Field> weight_fields() {
        .sentence = {"the weights are log_softmax of the scores", "权重用了 log_softmax"},
        .used = "alpha_i = e_i - log sum_j exp(e_j)",
        .paper = softmax,
-       .fix = {"use softmax, not log_softmax", "用 softmax,不要用 log_softmax"},
+       .fix = {"use softmax, not log_softmax", "用 softmax，不要用 log_softmax"},
        .test = sums},
       {.id = "dropout",
        .code = "DROPOUT_TRAIN_MODE",
@@ -1089,11 +1092,11 @@ std::vector<Field> weight_fields() {
        .apply = read_dropout,
        .sentence =
            {"dropout is active on the weights: their sums are 1 on average only; dump a trace in evaluation mode",
-            "权重上的 dropout 正在起作用:求和只在平均意义下为 1;请在评估模式下导出"},
+            "权重上的 dropout 正在起作用：求和只在平均意义下为 1；请在评估模式下导出"},
        .used = "alpha = dropout(softmax(e))",
        .paper = softmax,
        .fix = {"nothing to fix; call model.eval() before you look at weights",
-               "无需修改;查看权重之前调用 model.eval()"},
+               "无需修改；查看权重之前调用 model.eval()"},
        .test = sums,
        .rare = true,
        .fitted = true},
@@ -1108,19 +1111,19 @@ std::vector<Field> weight_fields() {
                for (double x : alpha->data) nan = nan || std::isnan(x);
              return attention(m).normaliser = Normaliser::unshifted_softmax, nan;
            },
-       .sentence = {"the softmax does not subtract the maximum and overflows", "softmax 没有减去最大值,发生上溢"},
+       .sentence = {"the softmax does not subtract the maximum and overflows", "softmax 没有减去最大值，发生上溢"},
        .used = "exp(e_i) / sum_j exp(e_j)",
        .paper = "exp(e_i - max e) / sum_j exp(e_j - max e)",
-       .fix = {"subtract the largest score first", "先减去最大得分"},
+       .fix = {"subtract the largest score first", "先减去最大分数"},
        .test = "CHECK(softmax(e + 1000) == softmax(e));"},
   };
   fields.push_back(
       {"mask",
        {Stage::weights},
        {"the mask", "掩码"},
-       {"a batch whose lengths differ, with padding behind the shorter ones", "长度不同的一批样本,短的后面有填充"},
+       {"a batch whose lengths differ, with padding behind the shorter ones", "长度不同的一批样本，短的后面有填充"},
        {}});
-  const Said fill = {"set masked scores to -infinity before the softmax", "softmax 之前把被掩码的得分设为负无穷"};
+  const Said fill = {"set masked scores to -infinity before the softmax", "softmax 之前把被掩码的分数设为负无穷"};
   const char* pads = "CHECK(alpha at padding == 0) and appended padding must change nothing";
   const char* paper = "alpha = softmax(where(mask, e, -inf))";
   fields.back().options = {
@@ -1132,7 +1135,7 @@ std::vector<Field> weight_fields() {
            [](Model& m, const Arrays& a) {
              return attention(m).mask_use = MaskUse::ignore, padded(a) && !padding_is_a_bias(a);
            },
-       .sentence = {"there is no mask: padding gets weight", "没有掩码:填充位置也得到权重"},
+       .sentence = {"there is no mask: padding gets weight", "没有掩码：填充位置也得到权重"},
        .used = "alpha = softmax(e) over all T_enc",
        .paper = paper,
        .fix = fill,
@@ -1142,7 +1145,7 @@ std::vector<Field> weight_fields() {
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_use = MaskUse::ignore, padding_is_a_bias(a); },
        .sentence = {"padding is taken to be zero and so is not masked, but a bias has filled it",
-                    "以为填充处为零而不加掩码,其实偏置已把它填成非零"},
+                    "以为填充处为零而不加掩码，其实偏置已把它填成非零"},
        .used = "alpha = softmax(e) over all T_enc, h_pad = b",
        .paper = paper,
        .fix = fill,
@@ -1152,7 +1155,7 @@ std::vector<Field> weight_fields() {
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_use = MaskUse::multiply_before, padded(a); },
        .sentence = {"the mask is multiplied into the scores: a score of 0 still gets weight exp(0)",
-                    "掩码乘进了得分:得分 0 仍有 exp(0) 的权重"},
+                    "掩码乘进了分数：分数 0 仍有 exp(0) 的权重"},
        .used = "alpha = softmax(e * mask)",
        .paper = paper,
        .fix = fill,
@@ -1162,7 +1165,7 @@ std::vector<Field> weight_fields() {
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_use = MaskUse::multiply_after, padded(a); },
        .sentence = {"the mask is multiplied after the softmax and the weights no longer sum to 1",
-                    "softmax 之后才乘掩码,权重之和不再是 1"},
+                    "softmax 之后才乘掩码，权重之和不再是 1"},
        .used = "alpha = softmax(e) * mask",
        .paper = paper,
        .fix = fill,
@@ -1171,7 +1174,7 @@ std::vector<Field> weight_fields() {
        .code = "MASK_ADDED",
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_use = MaskUse::add, padded(a); },
-       .sentence = {"the mask itself (1 and 0) is added to the scores", "把掩码本身(1 和 0)加到了得分上"},
+       .sentence = {"the mask itself (1 and 0) is added to the scores", "把掩码本身（1 和 0）加到了分数上"},
        .used = "alpha = softmax(e + mask)",
        .paper = paper,
        .fix = fill,
@@ -1185,7 +1188,7 @@ std::vector<Field> weight_fields() {
              attention(m).empty_row = EmptyRow::uniform;
              return hides_a_query(a);
            },
-       .sentence = {"the mask lies along the queries instead of the keys", "掩码加在查询轴上,而不是键轴上"},
+       .sentence = {"the mask lies along the queries instead of the keys", "掩码加在查询轴上，而不是键轴上"},
        .used = "row t is masked where mask[t] is false",
        .paper = "column i is masked where mask[i] is false",
        .fix = {"expand the mask over the decoder steps: (B, 1, T_enc)", "把掩码按 (B, 1, T_enc) 扩展"},
@@ -1195,10 +1198,10 @@ std::vector<Field> weight_fields() {
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::inverted, padded(a); },
        .sentence = {"the mask is inverted: real positions are hidden and padding is attended to",
-                    "掩码取反了:真实位置被遮住,填充反而被关注"},
+                    "掩码取反了：真实位置被遮住，填充反而被关注"},
        .used = "alpha = softmax(where(mask, -inf, e))",
        .paper = paper,
-       .fix = {"true means real here: use the mask as it is", "true 表示真实位置:直接使用,不要取反"},
+       .fix = {"true means real here: use the mask as it is", "true 表示真实位置：直接使用，不要取反"},
        .test = pads},
       {.id = "inverted_uniform",
        .code = "MASK_INVERTED",
@@ -1209,10 +1212,10 @@ std::vector<Field> weight_fields() {
                     padded(a) && some_row_is_full(a);
            },
        .sentence = {"the mask is inverted: real positions are hidden and padding is attended to",
-                    "掩码取反了:真实位置被遮住,填充反而被关注"},
+                    "掩码取反了：真实位置被遮住，填充反而被关注"},
        .used = "alpha = softmax(where(mask, -inf, e))",
        .paper = paper,
-       .fix = {"true means real here: use the mask as it is", "true 表示真实位置:直接使用,不要取反"},
+       .fix = {"true means real here: use the mask as it is", "true 表示真实位置：直接使用，不要取反"},
        .test = pads},
       {.id = "inverted_nan",
        .code = "MASK_INVERTED",
@@ -1223,17 +1226,17 @@ std::vector<Field> weight_fields() {
                     padded(a) && some_row_is_full(a);
            },
        .sentence = {"the mask is inverted: real positions are hidden and padding is attended to",
-                    "掩码取反了:真实位置被遮住,填充反而被关注"},
+                    "掩码取反了：真实位置被遮住，填充反而被关注"},
        .used = "alpha = softmax(where(mask, -inf, e))",
        .paper = paper,
-       .fix = {"true means real here: use the mask as it is", "true 表示真实位置:直接使用,不要取反"},
+       .fix = {"true means real here: use the mask as it is", "true 表示真实位置：直接使用，不要取反"},
        .test = pads},
       {.id = "one_short",
        .code = "MASK_OFF_BY_ONE",
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::one_short, has(a, "mask"); },
        .sentence = {"the mask is one position short: the last real token is hidden",
-                    "掩码少了一位:最后一个真实词被遮住"},
+                    "掩码少了一位：最后一个真实词被遮住"},
        .used = "mask_i = i < length - 1",
        .paper = "mask_i = i < length",
        .fix = {"compare with the length itself", "与长度本身比较"},
@@ -1243,7 +1246,7 @@ std::vector<Field> weight_fields() {
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::one_long, padded(a); },
        .sentence = {"the mask is one position too long: the first padding gets weight",
-                    "掩码多了一位:第一个填充得到权重"},
+                    "掩码多了一位：第一个填充得到权重"},
        .used = "mask_i = i <= length",
        .paper = "mask_i = i < length",
        .fix = {"compare with <, not <=", "用 < 而不是 <="},
@@ -1284,7 +1287,7 @@ std::vector<Field> weight_fields() {
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::first_step, padded(a); },
        .sentence = {"the mask is used at the first step only: later steps attend to padding",
-                    "只有第一步用了掩码:之后各步都关注到填充"},
+                    "只有第一步用了掩码：之后各步都关注到填充"},
        .used = "alpha_t = softmax(e_t) over all T_enc for t > 1",
        .paper = paper,
        .fix = {"mask the scores inside the loop, at every step", "在循环内每一步都加掩码"},
@@ -1294,10 +1297,10 @@ std::vector<Field> weight_fields() {
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_read = MaskRead::later_steps, padded(a); },
        .sentence = {"the first step uses no mask and attends to padding; the later ones do use it",
-                    "第一步没有用掩码、关注到填充;之后各步才用"},
+                    "第一步没有用掩码、关注到填充；之后各步才用"},
        .used = "alpha_1 = softmax(e_1) over all T_enc",
        .paper = paper,
-       .fix = {"mask the scores of the first step too", "第一步的得分也要加掩码"},
+       .fix = {"mask the scores of the first step too", "第一步的分数也要加掩码"},
        .test = pads},
       {.id = "causal_self",
        .level = Level::choice,
@@ -1306,14 +1309,14 @@ std::vector<Field> weight_fields() {
                    const Arrays& a) { return attention(m).mask_read = MaskRead::causal, attends_to_itself(a); },
        .sentence = {"a causal mask: position t attends up to t, right in a decoder's self-attention (Vaswani et al. "
                     "2017, section 3.2.3) and wrong in an encoder's",
-                    "因果掩码:位置 t 只看到 t 为止;用于解码器的自注意力是对的(Vaswani 等 2017,3.2.3 节),"
+                    "因果掩码：位置 t 只看到 t 为止；用于解码器的自注意力是对的（Vaswani 等 2017，3.2.3 节），"
                     "用于编码器则是错的"}},
       {.id = "causal_too_long",
        .code = "MASK_CAUSAL_SEES_NEXT",
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return causal(m, a, MaskRead::causal_too_long); },
        .sentence = {"the causal mask is one position too long: position t sees t + 1, the word to be predicted",
-                    "因果掩码多了一位:位置 t 能看到 t + 1,即要预测的词"},
+                    "因果掩码多了一位：位置 t 能看到 t + 1，即要预测的词"},
        .used = "mask_{t,i} = i <= t + 1",
        .paper = "mask_{t,i} = i <= t",
        .fix = {"start the triangle at the first diagonal above: triu(ones, 1)", "上三角从主对角线上方第一条开始"},
@@ -1323,7 +1326,7 @@ std::vector<Field> weight_fields() {
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return causal(m, a, MaskRead::causal_reversed); },
        .sentence = {"the causal mask is reversed: position t sees the future and not the past",
-                    "因果掩码反了:位置 t 看到未来、看不到过去"},
+                    "因果掩码反了：位置 t 看到未来、看不到过去"},
        .used = "mask_{t,i} = i >= t",
        .paper = "mask_{t,i} = i <= t",
        .fix = {"exchange triu and tril", "把 triu 与 tril 换过来"},
@@ -1343,7 +1346,7 @@ std::vector<Field> weight_fields() {
        .kind = Kind::mask,
        .apply = [](Model& m, const Arrays& a) { return padded(a) && has(a, "alpha") && estimate_fill(m, a); },
        .sentence = {"masked scores are set to a number that is not far enough below the others",
-                    "被掩码的得分设成了一个不够小的数"},
+                    "被掩码的分数设成了一个不够小的数"},
        .used = "alpha = softmax(where(mask, e, constant))",
        .paper = paper,
        .fix = fill,
@@ -1363,7 +1366,7 @@ std::vector<Field> weight_fields() {
        .sentence = {"a row with nothing to attend to gives 0/0 = NaN", "整行都被掩码时得到 0/0 = NaN"},
        .used = "softmax(-inf, ..., -inf) = NaN",
        .paper = "a stated policy: zeros, or an error",
-       .fix = {"give such a row zero weights and zero gradient, or refuse it", "这样的行给零权重与零梯度,或直接报错"},
+       .fix = {"give such a row zero weights and zero gradient, or refuse it", "这样的行给零权重与零梯度，或直接报错"},
        .test = "CHECK(isfinite(alpha)) with a sentence of length 0"},
       {.id = "uniform",
        .code = "ALL_MASKED_UNIFORM",
@@ -1383,7 +1386,7 @@ std::vector<Field> weight_fields() {
        .sentence = {"a row with nothing to attend to gets uniform weights", "整行都被掩码时权重是均匀的"},
        .used = "fill = -1e9: all scores equal, weights 1/T",
        .paper = "zeros, or an error",
-       .fix = {"give such a row zero weights, or refuse it", "这样的行给零权重,或直接报错"},
+       .fix = {"give such a row zero weights, or refuse it", "这样的行给零权重，或直接报错"},
        .test = "CHECK(alpha == 0) with a sentence of length 0",
        .rare = true},
   };
@@ -1407,7 +1410,7 @@ std::vector<Field> context_fields() {
        .apply = [](Model& m,
                    const Arrays& a) { return attention(m).values_are_projected_keys = true, projects_keys(m, a); },
        .sentence = {"the context sums the projected keys U_a h_i instead of h_i",
-                    "上下文对投影后的键 U_a h_i 求和,而不是 h_i"},
+                    "上下文对投影后的键 U_a h_i 求和，而不是 h_i"},
        .used = "c_t = sum_i alpha_{t,i} U_a h_i",
        .paper = paper,
        .fix = {"multiply the weights with H itself", "权重乘 H 本身"},
@@ -1450,7 +1453,7 @@ std::vector<Field> context_fields() {
        .code = "CONTEXT_REVERSED",
        .apply = [](Model& m, const Arrays&) { return attention(m).values = MemoryRead::time_reversed, true; },
        .sentence = {"weight i meets annotation T+1-i: the values run backwards",
-                    "权重 i 乘了第 T+1-i 个状态:值的顺序是倒的"},
+                    "权重 i 乘了第 T+1-i 个状态：值的顺序是倒的"},
        .used = "c_t = sum_i alpha_{t,i} h_{T+1-i}",
        .paper = paper,
        .fix = {"turn the values round again", "把值再翻转回来"},
@@ -1461,7 +1464,7 @@ std::vector<Field> context_fields() {
        .apply = [](Model& m,
                    const Arrays& a) { return attention(m).values = MemoryRead::reshaped, get(a, "H").dim(0) > 1; },
        .sentence = {"the values were reshaped from (T, B, d) to (B, T, d) where they had to be transposed",
-                    "值由 (T, B, d) 直接 reshape 成 (B, T, d),本该转置"},
+                    "值由 (T, B, d) 直接 reshape 成 (B, T, d)，本该转置"},
        .used = "values = reshape(H_TB, (B, T, d))",
        .paper = "values = transpose(H_TB, Axis{0}, Axis{1})",
        .fix = {"transpose the axes, then reshape", "先转置再 reshape"},
@@ -1473,7 +1476,7 @@ std::vector<Field> context_fields() {
        .used = "c_t = sum_i alpha_{t,i} h_{i+1}",
        .paper = paper,
        .fix = {"align weights and annotations (a start token on one side only?)",
-               "对齐权重与状态(是否只有一边有起始符?)"},
+               "对齐权重与状态（是否只有一边有起始符?）"},
        .test = "one weight of 1 at i: CHECK(c == h_i);"},
       {.id = "shifted_back",
        .code = "CONTEXT_SHIFTED",
@@ -1482,7 +1485,7 @@ std::vector<Field> context_fields() {
        .used = "c_t = sum_i alpha_{t,i} h_{i-1}",
        .paper = paper,
        .fix = {"align weights and annotations (a start token on one side only?)",
-               "对齐权重与状态(是否只有一边有起始符?)"},
+               "对齐权重与状态（是否只有一边有起始符?）"},
        .test = "one weight of 1 at i: CHECK(c == h_i);"},
   };
   fields.push_back({"sum",
@@ -1496,7 +1499,7 @@ std::vector<Field> context_fields() {
        .code = "CONTEXT_MEAN",
        .apply = [](Model& m, const Arrays&) { return attention(m).context_sum = ContextSum::uniform, true; },
        .sentence = {"the context is the plain mean of the annotations; the weights are not used",
-                    "上下文只是平均值,没有使用权重"},
+                    "上下文只是平均值，没有使用权重"},
        .used = "c_t = mean_i h_i",
        .paper = paper,
        .fix = {"multiply by the weights", "乘上权重"},
@@ -1505,7 +1508,7 @@ std::vector<Field> context_fields() {
        .code = "CONTEXT_FIRST",
        .apply = [](Model& m, const Arrays&) { return attention(m).context_sum = ContextSum::first, true; },
        .sentence = {"the context is the first annotation; the weights are not used",
-                    "上下文就是第一个状态,没有使用权重"},
+                    "上下文就是第一个状态，没有使用权重"},
        .used = "c_t = h_1",
        .paper = paper,
        .fix = {"multiply by the weights", "乘上权重"},
@@ -1514,7 +1517,7 @@ std::vector<Field> context_fields() {
        .code = "CONTEXT_LAST",
        .apply = [](Model& m, const Arrays&) { return attention(m).context_sum = ContextSum::last, true; },
        .sentence = {"the context is the last annotation, as without attention; the weights are not used",
-                    "上下文就是最后一个状态,等于没有注意力"},
+                    "上下文就是最后一个状态，等于没有注意力"},
        .used = "c_t = h_T",
        .paper = paper,
        .fix = {"multiply by the weights", "乘上权重"},
@@ -1523,10 +1526,10 @@ std::vector<Field> context_fields() {
        .code = "CONTEXT_OVER_LENGTH",
        .apply = [](Model& m, const Arrays&) { return attention(m).context_sum = ContextSum::over_length, true; },
        .sentence = {"the weighted sum is divided by T_enc once more (mean instead of sum)",
-                    "加权和又除以 T_enc(用了 mean 而不是 sum)"},
+                    "加权和又除以 T_enc（用了 mean 而不是 sum）"},
        .used = "c_t = 1/T sum_i alpha_{t,i} h_i",
        .paper = paper,
-       .fix = {"use sum, not mean", "用 sum,不要用 mean"},
+       .fix = {"use sum, not mean", "用 sum，不要用 mean"},
        .test = hull},
       {.id = "largest",
        .code = "CONTEXT_HARD",
@@ -1556,7 +1559,7 @@ std::vector<Field> context_fields() {
        .code = "CONTEXT_OF_SCORES",
        .apply = [](Model& m, const Arrays& a) { return m.weighing = Model::Weighing::scores, has(a, "alpha"); },
        .sentence = {"the context is weighed with the raw scores; the softmax is not used",
-                    "上下文用原始得分加权,没有用 softmax 之后的权重"},
+                    "上下文用原始分数加权，没有用 softmax 之后的权重"},
        .used = "c_t = sum_i e_{t,i} h_i",
        .paper = paper,
        .fix = {"multiply by alpha, not by e", "乘 alpha 而不是 e"},
@@ -1570,7 +1573,7 @@ std::vector<Field> context_fields() {
                     has(a, "alpha") && padded(a) && attention(m).mask_use != MaskUse::ignore;
            },
        .sentence = {"the context is weighed with weights that no mask touched, though alpha as returned is masked",
-                    "返回的 alpha 加了掩码,上下文用的权重却没有"},
+                    "返回的 alpha 加了掩码，上下文用的权重却没有"},
        .used = "c_t = sum_i softmax(e)_i h_i over padding too",
        .paper = paper,
        .fix = {"use the masked weights", "使用加了掩码的权重"},
@@ -1601,10 +1604,10 @@ std::vector<Field> context_fields() {
        .code = "CONTEXT_TANH",
        .apply = [](Model& m, const Arrays&) { return attention(m).context_activation = Activation::tanh, true; },
        .sentence = {"the context goes through tanh and leaves the hull of the annotations",
-                    "上下文又过了 tanh,离开了编码器隐藏状态的凸包"},
+                    "上下文又过了 tanh，离开了编码器隐藏状态的凸包"},
        .used = "c_t = tanh(sum_i alpha_{t,i} h_i)",
        .paper = paper,
-       .fix = {"remove the tanh; only the attentional vector has one", "去掉 tanh;只有注意力向量才有 tanh"},
+       .fix = {"remove the tanh; only the attentional vector has one", "去掉 tanh；只有注意力向量才有 tanh"},
        .test = hull},
       {.id = "relu",
        .code = "CONTEXT_RELU",

@@ -53,7 +53,7 @@ std::vector<Field> input_fields() {
              return m.decoder.cell_input = {y_emb, c_t}, has(a, "y_emb");
            },
        .sentence = {"the cell reads [y_{t-1}; c_t], the context of its own step",
-                    "循环单元读 [y_{t-1}; c_t],即本步的上下文"},
+                    "循环单元读 [y_{t-1}; c_t]，即本步的上下文"},
        .used = "s_t = RNN([y_{t-1}; c_t], s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; s~_{t-1}], s_{t-1}): the context reaches the cell by input feeding only (Luong et "
                 "al. 2015)",
@@ -69,7 +69,7 @@ std::vector<Field> input_fields() {
        .sentence = {"the cell reads c_{t-1}, the context of the step before", "循环单元读的是上一步的上下文 c_{t-1}"},
        .used = "s_t = RNN([y_{t-1}; c_{t-1}], s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1}) (Bahdanau et al. 2014, section 3.1)",
-       .fix = {"attend first, then give the cell this step's context", "先做注意力,再把本步的上下文交给循环单元"},
+       .fix = {"attend first, then give the cell this step's context", "先做注意力，再把本步的上下文交给循环单元"},
        .test = "CHECK(probe_context_route(decoder, inputs, ContextRoute::this_step).passed);"},
       {.id = "feeds_context",
        .code = "INPUT_FEED_CONTEXT",
@@ -79,7 +79,7 @@ std::vector<Field> input_fields() {
              return m.decoder.cell_input = {y_emb, c_prev}, has(a, "y_emb") && has(a, "W_c");
            },
        .sentence = {"the context c_{t-1} is fed back instead of the attentional vector",
-                    "反馈给输入的是上下文 c_{t-1},而不是注意力向量"},
+                    "反馈给输入的是上下文 c_{t-1}，而不是注意力向量"},
        .used = "x_t = [y_{t-1}; c_{t-1}]",
        .paper = "x_t = [y_{t-1}; s~_{t-1}], s~ = tanh(W_c [c; s]) (Luong et al. 2015, section 3.3)",
        .fix = {"feed s~ of the last step", "反馈上一步的注意力向量"},
@@ -89,7 +89,7 @@ std::vector<Field> input_fields() {
        .level = Level::choice,
        .apply = [](Model& m, const Arrays& a) { return m.decoder.cell_input = {y_emb}, has(a, "y_emb"); },
        .sentence = {"the cell reads the input alone; the context goes to the output only",
-                    "循环单元只读输入;上下文只用于输出"},
+                    "循环单元只读输入；上下文只用于输出"},
        .used = "s_t = RNN(y_{t-1}, s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1}) (Bahdanau et al. 2014, section 3.1)",
        .fix = {"join c_t to the cell's input", "把 c_t 拼进循环单元的输入"},
@@ -101,7 +101,7 @@ std::vector<Field> input_fields() {
            [](Model& m, const Arrays& a) {
              return m.decoder.cell_input = {y_emb, htilde_prev}, has(a, "y_emb") && has(a, "W_c");
            },
-       .sentence = {"input feeding: the cell reads [y_{t-1}; s~_{t-1}]", "输入馈送:循环单元读 [y_{t-1}; s~_{t-1}]"},
+       .sentence = {"input feeding: the cell reads [y_{t-1}; s~_{t-1}]", "输入馈送：循环单元读 [y_{t-1}; s~_{t-1}]"},
        .used = "s_t = RNN([y_{t-1}; s~_{t-1}], s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1}) (Bahdanau et al. 2014, section 3.1)",
        .fix = {"feed the context of this step", "输入本步的上下文"},
@@ -109,7 +109,7 @@ std::vector<Field> input_fields() {
       {.id = "context_alone",
        .code = "CELL_IGNORES_INPUT",
        .apply = [](Model& m, const Arrays&) { return m.decoder.cell_input = {c_t}, true; },
-       .sentence = {"the cell reads the context alone, not the last word", "循环单元只读上下文,没有读上一个词"},
+       .sentence = {"the cell reads the context alone, not the last word", "循环单元只读上下文，没有读上一个词"},
        .used = "s_t = RNN(c_t, s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1})",
        .fix = {"join the word's embedding to the input", "把词嵌入拼进输入"},
@@ -121,7 +121,7 @@ std::vector<Field> input_fields() {
              return m.decoder.cell_input = {y_emb, {What::before_tanh, 1}}, has(a, "y_emb") && has(a, "W_c");
            },
        .sentence = {"what is fed back is W_c [c; s] from before the tanh, not the attentional vector",
-                    "反馈给输入的是 tanh 之前的 W_c [c; s],而不是注意力向量"},
+                    "反馈给输入的是 tanh 之前的 W_c [c; s]，而不是注意力向量"},
        .used = "x_t = [y_{t-1}; W_c [c_{t-1}; s_{t-1}]]",
        .paper = "x_t = [y_{t-1}; s~_{t-1}], s~ = tanh(W_c [c; s]) (Luong et al. 2015, section 3.3)",
        .fix = {"feed s~ after its tanh", "反馈 tanh 之后的注意力向量"},
@@ -133,11 +133,11 @@ std::vector<Field> input_fields() {
              return m.decoder.cell_input = {y_emb, s_prev}, has(a, "y_emb");
            },
        .sentence = {"the state s_{t-1} is joined to the cell's input where context or attentional vector belongs",
-                    "拼进输入的是状态 s_{t-1},本该是上下文或注意力向量"},
+                    "拼进输入的是状态 s_{t-1}，本该是上下文或注意力向量"},
        .used = "x_t = [y_{t-1}; s_{t-1}]",
        .paper = "x_t = [y_{t-1}; c_t], or [y_{t-1}; s~_{t-1}]",
        .fix = {"join the context (Bahdanau) or the attentional vector (Luong)",
-               "拼接上下文(Bahdanau)或注意力向量(Luong)"},
+               "拼接上下文（Bahdanau）或注意力向量（Luong）"},
        .test = check},
   };
   fields.push_back({"input_order",
@@ -155,10 +155,10 @@ std::vector<Field> input_fields() {
              std::reverse(m.decoder.cell_input.begin(), m.decoder.cell_input.end());
              return m.decoder.cell_input.size() > 1;
            },
-       .sentence = {"the cell's input is joined as [context; y]", "循环单元的输入按 [上下文; y] 拼接"},
+       .sentence = {"the cell's input is joined as [context; y]", "循环单元的输入按 [上下文；y] 拼接"},
        .used = "x_t = [c; y]",
        .paper = "x_t = [y; c]",
-       .fix = {"nothing to fix; exchange the columns of W when you move weights", "无需修改;迁移权重时交换 W 的列块"},
+       .fix = {"nothing to fix; exchange the columns of W when you move weights", "无需修改；迁移权重时交换 W 的列块"},
        .test = check},
   };
   fields.push_back({"input_time",
@@ -173,10 +173,10 @@ std::vector<Field> input_fields() {
        .kind = Kind::data,
        .apply = [](Model& m, const Arrays&) { return shift(m.decoder.cell_input, What::y_emb, -1); },
        .sentence = {"the cell reads the word that it should predict: the input is one step early",
-                    "循环单元读到了它要预测的词:输入早了一步"},
+                    "循环单元读到了它要预测的词：输入早了一步"},
        .used = "s_t = RNN([y_t; ...], s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; ...], s_{t-1})",
-       .fix = {"shift the inputs: [sos, y_1, ...]", "把输入右移:[sos, y_1, ...]"},
+       .fix = {"shift the inputs: [sos, y_1, ...]", "把输入右移：[sos, y_1, ...]"},
        .test = "change y_t: CHECK(logits_t is unchanged);"},
       {.id = "previous",
        .code = "INPUT_OF_LAST_STEP",
@@ -265,16 +265,16 @@ std::vector<Field> input_fields() {
        .kind = Kind::lstm,
        .apply = [](Model& m, const Arrays&) { return m.memory_not_carried = true, lstm(m) != nullptr; },
        .sentence = {"the memory cell starts again at every step; only h is passed on",
-                    "细胞状态每一步都重新开始,只传递了 h"},
+                    "细胞状态每一步都重新开始，只传递了 h"},
        .used = "c_t = f c_0 + i g",
        .paper = "c_t = f c_{t-1} + i g",
-       .fix = {"pass (h, c) on, not h alone", "传递 (h, c),而不只是 h"},
+       .fix = {"pass (h, c) on, not h alone", "传递 (h, c)，而不只是 h"},
        .test = "change y_0: CHECK(the memory of step 2 changes);"},
       {.id = "zero_start",
        .code = "START_IGNORED",
        .kind = Kind::data,
        .apply = [](Model& m, const Arrays&) { return m.first_state_ignored = true; },
-       .sentence = {"the first step starts from zeros although s_0 is there", "虽有 s_0,第一步却从零开始"},
+       .sentence = {"the first step starts from zeros although s_0 is there", "虽有 s_0，第一步却从零开始"},
        .used = "s_1 = RNN(x_1, 0)",
        .paper = "s_1 = RNN(x_1, s_0)",
        .fix = {"pass s_0 to the first step", "把 s_0 传给第一步"},
@@ -292,7 +292,7 @@ std::vector<Field> input_fields() {
        .code = "STATE_IS_ATTENTIONAL",
        .apply = [](Model& m, const Arrays& a) { return m.decoder.carry = Carry::attentional, has(a, "W_c"); },
        .sentence = {"the attentional vector takes the state's place: the cell continues s~_{t-1}, not s_{t-1}",
-                    "注意力向量顶替了状态:循环单元接着的是 s~_{t-1},而不是 s_{t-1}"},
+                    "注意力向量顶替了状态：循环单元接着的是 s~_{t-1}，而不是 s_{t-1}"},
        .used = "s_t = RNN(x_t, s~_{t-1})",
        .paper = "s_t = RNN(x_t, s_{t-1}), s~_t = tanh(W_c [c_t; s_t]) goes to the output (and into x_{t+1})",
        .fix = {"keep the cell's state and s~ in two variables", "循环单元的状态与 s~ 用两个变量"},
@@ -301,7 +301,7 @@ std::vector<Field> input_fields() {
        .code = "STATE_IS_CONTEXT",
        .apply = [](Model& m, const Arrays&) { return m.decoder.carry = Carry::context, true; },
        .sentence = {"the context takes the state's place: the cell continues c_{t-1}, not s_{t-1}",
-                    "上下文顶替了状态:循环单元接着的是 c_{t-1},而不是 s_{t-1}"},
+                    "上下文顶替了状态：循环单元接着的是 c_{t-1}，而不是 s_{t-1}"},
        .used = "s_t = RNN(x_t, c_{t-1})",
        .paper = "s_t = RNN(x_t, s_{t-1})",
        .fix = {"keep state and context in two variables", "状态与上下文用两个变量"},
@@ -331,11 +331,11 @@ std::vector<Field> vector_fields() {
              return m.decoder.attentional = {s_t, c_t}, has(a, "W_c");
            },
        .sentence = {"the attentional vector joins [s_t; c_t], the state first",
-                    "注意力向量按 [s_t; c_t] 拼接,状态在前"},
+                    "注意力向量按 [s_t; c_t] 拼接，状态在前"},
        .used = "s~_t = tanh(W_c [s_t; c_t])",
        .paper = paper,
        .fix = {"nothing to fix; exchange the columns of W_c when you move weights",
-               "无需修改;迁移权重时交换 W_c 的列块"},
+               "无需修改；迁移权重时交换 W_c 的列块"},
        .test = check},
       {.id = "old_state",
        .code = "ATTN_VECTOR_OLD_STATE",
@@ -371,7 +371,7 @@ std::vector<Field> vector_fields() {
        .code = "ATTN_VECTOR_WITHOUT_CONTEXT",
        .apply = [](Model& m, const Arrays& a) { return m.decoder.attentional = {s_t}, has(a, "W_c"); },
        .sentence = {"the attentional vector is made from the state alone: attention reaches no output",
-                    "注意力向量只由状态得到:注意力没有进入输出"},
+                    "注意力向量只由状态得到：注意力没有进入输出"},
        .used = "s~_t = tanh(W_c s_t)",
        .paper = paper,
        .fix = {"join c_t", "拼上 c_t"},
@@ -453,7 +453,7 @@ std::vector<Field> vector_fields() {
        .sentence = {"the bias b_c is there but never added", "偏置 b_c 存在却没有加上"},
        .used = "s~_t = tanh(W_c [c; s])",
        .paper = "s~_t = tanh(W_c [c; s] + b_c)",
-       .fix = {"add b_c, or remove it", "加上 b_c,或删掉它"},
+       .fix = {"add b_c, or remove it", "加上 b_c，或删掉它"},
        .test = "CHECK(norm(b_c.grad()) > 0);"},
   };
   return fields;
@@ -484,9 +484,9 @@ std::vector<Field> readout_fields() {
     return has(a, "W_o") && has(a, "U_o") && has(a, "V_o") && has(a, "C_o");
   };
   halves.sentence = {"the maxout pairs the two halves of t~ instead of neighbours",
-                     "maxout 把 t~ 的前后两半配对,而不是相邻两个"};
+                     "maxout 把 t~ 的前后两半配对，而不是相邻两个"};
   halves.paper = "max(t~_{2k-1}, t~_{2k}) (Bahdanau et al. 2014, appendix A.2.2)";
-  halves.fix = {"pair neighbours, or reorder the rows when you move weights", "相邻配对,或迁移权重时重排行"};
+  halves.fix = {"pair neighbours, or reorder the rows when you move weights", "相邻配对，或迁移权重时重排行"};
   halves.test = check;
   fields.back().options = {
       maxout,
@@ -543,10 +543,10 @@ std::vector<Field> readout_fields() {
        .level = Level::benign,
        .apply = [](Model& m, const Arrays&) { return shift(m.decoder.readout, What::state, 1); },
        .sentence = {"the readout uses s_{t-1}, as in the appendix of Bahdanau et al. 2014 (section 3.1 writes s_t)",
-                    "输出用 s_{t-1},如 Bahdanau 2014 附录(3.1 节写的是 s_t)"},
+                    "输出用 s_{t-1}，如 Bahdanau 2014 附录（3.1 节写的是 s_t）"},
        .used = "t~ = U_o s_{t-1} + V_o E y_{t-1} + C_o c_t",
        .paper = "p(y_t | ...) = g(y_{t-1}, s_t, c_t) (section 3.1)",
-       .fix = {"nothing to fix; say which of the two you use", "无需修改;说明用的是哪一种"},
+       .fix = {"nothing to fix; say which of the two you use", "无需修改；说明用的是哪一种"},
        .test = check},
   };
   fields.push_back({"readout_parts",
@@ -600,7 +600,7 @@ std::vector<Field> readout_fields() {
        .sentence = {"the parts of the readout are added instead of joined", "输出的各部分是相加而不是拼接"},
        .used = "logits = W_o (s_t + c_t)",
        .paper = "logits = W_o [s_t; c_t]",
-       .fix = {"join them, or say so", "改为拼接,或注明"},
+       .fix = {"join them, or say so", "改为拼接，或注明"},
        .test = check,
        .rare = true},
   };
@@ -615,7 +615,7 @@ std::vector<Field> readout_fields() {
        .code = "LOGITS_SOFTMAXED",
        .apply = [](Model& m, const Arrays& a) { return m.logits_activation = Activation::softmax, has(a, "W_o"); },
        .sentence = {"what is called logits has gone through a softmax already: a loss from logits would apply it twice",
-                    "所谓 logits 已经过了 softmax:再用基于 logits 的损失就重复了"},
+                    "所谓 logits 已经过了 softmax：再用基于 logits 的损失就重复了"},
        .used = "softmax(W_o ...)",
        .paper = "W_o ...",
        .fix = {"return the logits", "直接返回 logits"},
@@ -625,7 +625,7 @@ std::vector<Field> readout_fields() {
        .level = Level::benign,
        .apply = [](Model& m, const Arrays& a) { return m.logits_are_logarithms = true, has(a, "W_o"); },
        .sentence = {"the logits are log-probabilities (log_softmax), which a loss from logits leaves as they are",
-                    "logits 是对数概率(log_softmax),再过一次也不变"},
+                    "logits 是对数概率（log_softmax），再过一次也不变"},
        .used = "log_softmax(W_o ...)",
        .paper = "W_o ...",
        .fix = {"nothing to fix", "无需修改"},
@@ -633,7 +633,7 @@ std::vector<Field> readout_fields() {
       {.id = "tanh",
        .code = "LOGITS_TANH",
        .apply = [](Model& m, const Arrays& a) { return m.logits_activation = Activation::tanh, has(a, "W_o"); },
-       .sentence = {"the logits go through tanh: no probability can come near 1", "logits 过了 tanh:概率无法接近 1"},
+       .sentence = {"the logits go through tanh: no probability can come near 1", "logits 过了 tanh：概率无法接近 1"},
        .used = "tanh(W_o ...)",
        .paper = "W_o ...",
        .fix = {"remove the tanh", "去掉 tanh"},
@@ -641,7 +641,7 @@ std::vector<Field> readout_fields() {
       {.id = "relu",
        .code = "LOGITS_RELU",
        .apply = [](Model& m, const Arrays& a) { return m.logits_activation = Activation::relu, has(a, "W_o"); },
-       .sentence = {"the logits go through relu: none can be negative", "logits 过了 relu:不能为负"},
+       .sentence = {"the logits go through relu: none can be negative", "logits 过了 relu：不能为负"},
        .used = "relu(W_o ...)",
        .paper = "W_o ...",
        .fix = {"remove the relu", "去掉 relu"},
@@ -661,7 +661,7 @@ std::vector<Field> readout_fields() {
        .sentence = {"the bias b_o is there but never added", "偏置 b_o 存在却没有加上"},
        .used = "logits = W_o x",
        .paper = "logits = W_o x + b_o",
-       .fix = {"add b_o, or remove it", "加上 b_o,或删掉它"},
+       .fix = {"add b_o, or remove it", "加上 b_o，或删掉它"},
        .test = "CHECK(norm(b_o.grad()) > 0);"},
   };
   return fields;
@@ -707,7 +707,7 @@ std::vector<Field> start_fields() {
           "backward_last", "BIDIR_FINAL_WRONG_END", Level::error,
           [](Model& m, const Arrays&) { return m.decoder.initial = InitialState::backward_last, true; },
           {"s_0 comes from the backward state at the last position, which has read one token only",
-           "s_0 来自反向在最后位置的状态,它只读了一个词"},
+           "s_0 来自反向在最后位置的状态，它只读了一个词"},
           "s_0 = tanh(W_s backward_T)"),
   };
   fields.push_back({"start_tanh",
@@ -750,7 +750,7 @@ std::vector<Field> head_fields() {
        .kind = Kind::shape,
        .apply = [](Model& m, const Arrays&) { return m.heads.split = HeadSplit::interleaved, m.heads.heads > 1; },
        .sentence = {"head k takes every heads-th feature instead of a block of features",
-                    "第 k 个头取的是间隔的特征,而不是一整块"},
+                    "第 k 个头取的是间隔的特征，而不是一整块"},
        .used = "head k: features k, k + heads, ...",
        .paper = "head k: features k d_k .. (k+1) d_k - 1",
        .fix = {"reshape to (B, T, heads, d_k), not (B, T, d_k, heads)", "reshape 成 (B, T, heads, d_k)"},
@@ -760,7 +760,7 @@ std::vector<Field> head_fields() {
        .kind = Kind::shape,
        .apply = [](Model& m, const Arrays&) { return m.heads.split = HeadSplit::reshaped, m.heads.heads > 1; },
        .sentence = {"the heads were split by a reshape to (B, heads, T, d_k) without a transpose",
-                    "直接 reshape 成 (B, heads, T, d_k),没有转置"},
+                    "直接 reshape 成 (B, heads, T, d_k)，没有转置"},
        .used = "reshape(x, (B, heads, T, d_k))",
        .paper = "transpose(reshape(x, (B, T, heads, d_k)), 1, 2)",
        .fix = {"reshape to (B, T, heads, d_k), then transpose", "先 reshape 成 (B, T, heads, d_k) 再转置"},
@@ -773,7 +773,7 @@ std::vector<Field> head_fields() {
        .code = "HEADS_JOINED_INTERLEAVED",
        .kind = Kind::shape,
        .apply = [](Model& m, const Arrays&) { return m.heads.merge = HeadSplit::interleaved, m.heads.heads > 1; },
-       .sentence = {"the heads' outputs are interleaved instead of put side by side", "各头的输出被交错,而不是并排"},
+       .sentence = {"the heads' outputs are interleaved instead of put side by side", "各头的输出被交错，而不是并排"},
        .used = "feature j of head k at j * heads + k",
        .paper = "at k d_k + j",
        .fix = {"transpose back to (B, T, heads, d_k), then reshape", "先转置回 (B, T, heads, d_k) 再 reshape"},
@@ -782,7 +782,7 @@ std::vector<Field> head_fields() {
        .code = "RESHAPE_FOR_TRANSPOSE",
        .kind = Kind::shape,
        .apply = [](Model& m, const Arrays&) { return m.heads.merge = HeadSplit::reshaped, m.heads.heads > 1; },
-       .sentence = {"the heads were joined by a reshape without a transpose", "合并各头时直接 reshape,没有转置"},
+       .sentence = {"the heads were joined by a reshape without a transpose", "合并各头时直接 reshape，没有转置"},
        .used = "reshape(x, (B, T, heads d_k))",
        .paper = "reshape(transpose(x, 1, 2), (B, T, heads d_k))",
        .fix = {"transpose, then reshape", "先转置再 reshape"},
@@ -801,7 +801,7 @@ std::vector<Field> head_fields() {
        .apply = [](Model& m,
                    const Arrays& a) { return m.heads.mask = HeadMask::tiled, m.heads.heads > 1 && has(a, "mask"); },
        .sentence = {"the masks are tiled over the heads: a head sees another example's mask",
-                    "掩码按整批平铺到各头:某个头用了别的样本的掩码"},
+                    "掩码按整批平铺到各头：某个头用了别的样本的掩码"},
        .used = "mask[(b heads + k) mod B]",
        .paper = "mask[b]",
        .fix = {"repeat each example's mask for all its heads", "让每个样本的掩码在其所有头上重复"},
@@ -814,7 +814,7 @@ std::vector<Field> head_fields() {
        .code = "SCALE_BY_MODEL_SIZE",
        .apply = [](Model& m, const Arrays&) { return m.heads.scale_by_model_size = true, m.heads.heads > 1; },
        .sentence = {"the scores are divided by sqrt(d_model) instead of sqrt(d_k)",
-                    "得分除以 sqrt(d_model),而不是 sqrt(d_k)"},
+                    "分数除以 sqrt(d_model)，而不是 sqrt(d_k)"},
        .used = "q . k / sqrt(heads d_k)",
        .paper = "q . k / sqrt(d_k)",
        .fix = {"divide by the square root of one head's size", "除以单个头维度的平方根"},
@@ -837,7 +837,7 @@ std::vector<Field> head_fields() {
             });
             return has(a, "W_Q") && has(a, "W_K");
           },
-          {"W_Q projects the keys and W_K the queries", "W_Q 投影了键,W_K 投影了查询"}, "q = W_K x, k = W_Q y",
+          {"W_Q projects the keys and W_K the queries", "W_Q 投影了键，W_K 投影了查询"}, "q = W_K x, k = W_Q y",
           {"exchange them", "换回来"});
   weights("values_are_keys", "HEADS_VALUES_ARE_KEYS", Kind::convention,
           [](Model& m, const Arrays& a) {
@@ -847,7 +847,7 @@ std::vector<Field> head_fields() {
             });
             return has(a, "W_V") && has(a, "W_K");
           },
-          {"the values are the projected keys; W_V is never used", "值用了投影后的键,W_V 从未使用"}, "v = W_K y",
+          {"the values are the projected keys; W_V is never used", "值用了投影后的键，W_V 从未使用"}, "v = W_K y",
           {"project the values with W_V", "用 W_V 投影值"});
   weights("bias_ignored", "BIAS_IGNORED", Kind::graph,
           [](Model& m, const Arrays& a) {
@@ -865,16 +865,16 @@ std::vector<Field> head_fields() {
           },
           {"the bias of the output projection is there but never added", "输出投影的偏置存在却没有加上"},
           "output = W_O [heads]", {"add it", "加上偏置"});
-  weights(
-      "transposed", "CKPT_LAYOUT", Kind::checkpoint,
-      [](Model& m, const Arrays& a) {
-        m.edits.push_back([](Arrays& x) {
-          for (const char* name : {"W_Q", "W_K", "W_V"}) x[name] = transposed(x[name]);
-        });
-        return has(a, "W_Q") && get(a, "W_Q").dim(0) == get(a, "W_Q").dim(1);
-      },
-      {"the projections are transposed, as when they were stored the other way", "投影矩阵被转置,例如按另一种方式存放"},
-      "q = W_Q^T x", {"transpose them when you load them", "加载时转置"});
+  weights("transposed", "CKPT_LAYOUT", Kind::checkpoint,
+          [](Model& m, const Arrays& a) {
+            m.edits.push_back([](Arrays& x) {
+              for (const char* name : {"W_Q", "W_K", "W_V"}) x[name] = transposed(x[name]);
+            });
+            return has(a, "W_Q") && get(a, "W_Q").dim(0) == get(a, "W_Q").dim(1);
+          },
+          {"the projections are transposed, as when they were stored the other way",
+           "投影矩阵被转置，例如按另一种方式存放"},
+          "q = W_Q^T x", {"transpose them when you load them", "加载时转置"});
   weights("output_transposed", "CKPT_LAYOUT", Kind::checkpoint,
           [](Model& m, const Arrays& a) {
             m.edits.push_back([](Arrays& x) { x["W_O"] = transposed(x["W_O"]); });

@@ -155,7 +155,7 @@ Probe probe_padding_content(const DecoderUnderTest& decoder, const DecoderInputs
       probe.sentence = {
           "other numbers at masked positions change nothing beyond rounding: they take part in "
           "the softmax and are divided out again; mask the scores instead",
-          "被掩码的位置换成别的数，除了舍入误差什么也不变：它们参与了 softmax，之后又被除掉；请改为对得分做掩码"};
+          "被掩码的位置换成别的数，除了舍入误差什么也不变：它们参与了 softmax，之后又被除掉；请改为对分数做掩码"};
     else if (gap.ulps > 64)
       probe.sentence = {"other numbers at masked positions change " + gap.output,
                         "被掩码的位置换成别的数，" + gap.output + " 变了"};

@@ -131,7 +131,7 @@ Probe probe_encoder_reach(const EncoderUnderTest& encoder, const Var& x, const s
                          ? Words(
                                "forward states see no later position, backward states no earlier one, the final "
                                "states see all, and none sees padding",
-                               "前向状态看不见后面的位置，反向状态看不见前面的，最终状态看见全部，谁也看不见填充")
+                               "正向状态看不见后面的位置，反向状态看不见前面的，最终状态看见全部，谁也看不见填充")
                          : Words(wrong +
                                      " see other positions than they should: the wrong end of a direction, a row "
                                      "not turned round again, or padding that is read",

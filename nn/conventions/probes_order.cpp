@@ -231,8 +231,8 @@ Probe probe_feeding(const DecoderUnderTest& decoder, const DecoderInputs& inputs
     probe.sentence = probe.measured;
     if (!probe.passed) {
       probe.sentence += fed ? Words("; input feeding (Luong et al. 2015, section 3.3) feeds s~_{t-1}, not c_{t-1}",
-                                    "；输入反馈（Luong 等 2015，3.3 节）传的是 s~_{t-1}，不是 c_{t-1}")
-                            : Words("; without input feeding nothing of it is fed", "；没有输入反馈时什么也不传");
+                                    "；输入馈送（Luong 等 2015，3.3 节）传的是 s~_{t-1}，不是 c_{t-1}")
+                            : Words("; without input feeding nothing of it is fed", "；没有输入馈送时什么也不传");
     }
     return probe;
   });

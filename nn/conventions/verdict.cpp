@@ -33,16 +33,16 @@ void line(std::string& out, const char* label, const std::string& text) {
 // Of a stage that nothing explains, the nearest miss; the next best belongs to another stage then.
 std::string how_sure(const Verdict& v, bool zh) {
   const Finding* unknown = v.find("UNKNOWN");
-  std::string text = zh ? "把握: " : "how sure: ";
+  std::string text = zh ? "把握：" : "how sure: ";
   if (unknown && unknown->kind != Kind::shape) {
-    text += zh ? "没有假设与" + unknown->where.zh + "相符,最接近的相差 "
+    text += zh ? "没有假设与" + unknown->where.zh + "相符，最接近的相差 "
                : "no hypothesis gives " + unknown->where.en + ", the nearest differs by ";
     text += scientific(v.agreement);
   } else {
     text += (zh ? "最佳假设相差 " : "the best hypothesis differs by ") + scientific(v.agreement);
-    if (std::isfinite(v.next)) text += (zh ? ",其次相差 " : ", the next one by ") + scientific(v.next);
+    if (std::isfinite(v.next)) text += (zh ? "，其次相差 " : ", the next one by ") + scientific(v.next);
   }
-  return text + (zh ? ",共试 " : ", ") + std::to_string(v.tried) + (zh ? " 个假设\n" : " hypotheses tried\n");
+  return text + (zh ? "，共试 " : ", ") + std::to_string(v.tried) + (zh ? " 个假设\n" : " hypotheses tried\n");
 }
 
 Json words(const Words& w) { return Json::object({{"en", w.en}, {"zh", w.zh}}); }
@@ -76,15 +76,15 @@ std::string Verdict::text(Lang lang) const {
   for (const Finding& f : findings) errors += f.error;
   const std::string who = subject.in(lang);
   if (errors == 0 && !checked) {
-    out += zh ? "无法判断: " + who + ",文件里没有可以核对的结果\n"
+    out += zh ? "无法判断：" + who + "，文件里没有可以核对的结果\n"
               : "CANNOT TELL: " + who + ", the trace holds nothing that can be checked\n";
   } else if (errors == 0) {
     const char* kept = claim_is_open
-                           ? (zh ? "就此输入所能判断,与所声称的 " : "as far as this input tells it keeps its claim, ")
+                           ? (zh ? "就此输入所能判断，与所声称的 " : "as far as this input tells it keeps its claim, ")
                            : (zh ? "与所声称的 " : "it keeps its claim, ");
     const std::string against =
         claim.empty() ? (zh ? "没有发现错误" : "no mistake found") : kept + claim + (zh ? " 一致" : "");
-    out += (zh ? "正常: " : "OK: ") + who + (zh ? "," : ", ") + against + "\n";
+    out += (zh ? "正常：" : "OK: ") + who + (zh ? "，" : ", ") + against + "\n";
   }
   for (const Finding& f : findings) {
     const std::string head = f.error ? f.code : (zh ? "约定 " : "convention ") + f.code;
@@ -100,7 +100,7 @@ std::string Verdict::text(Lang lang) const {
       line(out, zh ? "可以区分的输入" : "an input that tells:", f.tell.in(lang));
     }
   }
-  if (!follows.empty()) out += (zh ? "遵循: " : "follows: ") + follows.in(lang) + "\n";
+  if (!follows.empty()) out += (zh ? "遵循：" : "follows: ") + follows.in(lang) + "\n";
   if (checked) out += how_sure(*this, zh);
   std::vector<std::string> what, tell;
   const auto once = [](std::vector<std::string>& list, const std::string& words) {
@@ -108,9 +108,9 @@ std::string Verdict::text(Lang lang) const {
   };
   for (const Open& o : open) once(what, o.what.in(lang)), once(tell, o.tell.in(lang));
   if (!what.empty())
-    out += (zh ? "此输入无法判断: " : "this input cannot tell: ") + joined(what, zh ? "、" : ", ") + "\n" +
-           (zh ? "  可以判断的输入: " : "  one that can: ") + joined(tell, zh ? ";" : "; ") + "\n";
-  for (const Words& note : notes) out += (zh ? "注意: " : "note: ") + note.in(lang) + "\n";
+    out += (zh ? "此输入无法判断：" : "this input cannot tell: ") + joined(what, zh ? "、" : ", ") + "\n" +
+           (zh ? "  可以判断的输入：" : "  one that can: ") + joined(tell, zh ? "；" : "; ") + "\n";
+  for (const Words& note : notes) out += (zh ? "注意：" : "note: ") + note.in(lang) + "\n";
   return out;
 }
 

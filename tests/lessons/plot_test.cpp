@@ -108,12 +108,12 @@ TEST_SUITE("plot") {
 
   TEST_CASE("a chart with line characters and Chinese words") {
     LineChart chart = accuracy_chart();
-    chart.title = "正确率与长度";
+    chart.title = "准确率与长度";
     chart.series[0].name = "有注意力";
     chart.lang = Lang::zh;
     chart.height = 5;
     CHECK(draw_text(chart, {.unicode = true, .width = 30}) ==
-          "正确率与长度\n"
+          "准确率与长度\n"
           "accuracy\n"
           "100 % ┤&&-·●·····●·····●·····●\n"
           "      │   -○-\n"

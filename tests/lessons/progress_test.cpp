@@ -60,7 +60,7 @@ TEST_SUITE("progress") {
       if (row.width != 80 && row.width != 70) CHECK(line == row.line);
     }
     CHECK(format_progress(full_row(), 200, Lang::zh) ==
-          "attention   120/4500  损失 1.2346  正确率  98.8 %  25 步/秒  1:05  1:02:05 剩余");
+          "attention   120/4500  损失 1.2346  准确率  98.8 %  25 步/秒  1:05  1:02:05 剩余");
   }
 
   TEST_CASE("durations") {

@@ -112,18 +112,18 @@ TEST_SUITE("terminal") {
   TEST_CASE("tables align wide characters and wrap in narrow terminals") {
     Table table({"target", "got"}, {Align::left, Align::right});
     table.add_row({"accuracy", "0.99"});
-    table.add_row({"正确率", "1"});
+    table.add_row({"准确率", "1"});
     CHECK(table.text({}) ==
           "target     got\n"
           "--------  ----\n"
           "accuracy  0.99\n"
-          "正确率       1\n");
+          "准确率       1\n");
     table.add_row({"a name that is longer than the terminal is wide", "0.5"});
     CHECK(table.text({.width = 20}) ==
           "target           got\n"
           "--------------  ----\n"
           "accuracy        0.99\n"
-          "正确率             1\n"
+          "准确率             1\n"
           "a name that is   0.5\n"
           "longer than\n"
           "the terminal\n"
@@ -131,7 +131,7 @@ TEST_SUITE("terminal") {
     CHECK(table.text({.width = 13}) ==
           "accuracy\n"
           "  got 0.99\n"
-          "正确率\n"
+          "准确率\n"
           "  got 1\n"
           "a name that\n"
           "is longer\n"
