@@ -35,7 +35,7 @@ const std::vector<Explanation>& explanations() {
       {R"(expected '\)'|expected primary-expression|expected expression)",
        {"the expression breaks off: count the brackets, and look for a comma too many",
         "表达式不完整：数一数括号，看看是否多了逗号"}},
-      {R"(to 'Axis'|(expand|expand_new|narrow|select|softmax|log_softmax|logsumexp|sum|mean|max|dot|concat|stack_along|size)\([^)]*\bint\b)",
+      {R"(to 'Axis')",
        {"an axis is written Axis{1}, not 1, so that it cannot be mistaken for a length",
         "轴要写成 Axis{1} 而不是 1，这样不会和长度混淆"}},
       {R"(was not declared|undeclared identifier|no member named '.*' in namespace|has not been declared)",
@@ -129,8 +129,12 @@ CompilerError first_error(std::string_view output, const std::string& file) {
     found.line = led_to_row;
     found.column = led_to_column;
   }
+  // What the compiler notes below the error: which argument did not fit.
+  const std::string notes = simplified(std::string(output.substr(0, output.find("error: "))));
+  const bool axis =
+      notes.find("from 'int' to 'Axis'") != notes.npos || notes.find("from 'int' to 'const Axis'") != notes.npos;
   for (const Explanation& explanation : explanations()) {
-    if (!std::regex_search(found.message, std::regex(explanation.pattern))) continue;
+    if (!std::regex_search(axis ? std::string("to 'Axis'") : found.message, std::regex(explanation.pattern))) continue;
     found.why = explanation.why;
     break;
   }

@@ -44,6 +44,9 @@ int crashed_line(const fs::path& program, const Json& addresses, const std::stri
 std::optional<check::Failure> sanitizer_failure(const std::string& output, const std::string& file, int& line) {
   const std::size_t at = std::min(output.find("AddressSanitizer: "), output.find("runtime error: "));
   if (at == output.npos) return std::nullopt;
+  for (const char* other : {"AddressSanitizer: SEGV", "AddressSanitizer: stack-overflow"}) {
+    if (output.find(other) != output.npos) return std::nullopt;  // a crash like any other, reported as one
+  }
   std::string what = output.substr(at, output.find('\n', at) - at);
   what = what.substr(0, what.find(" on address"));
   const std::size_t frame = output.find(file + ":");
@@ -218,16 +221,16 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
         "TIME_LIMIT",
         {fmt::format("your code was still running after {:.0f} s: look for a loop that does not end", ran.seconds),
          fmt::format("你的代码运行了 {:.0f} 秒还没有结束：检查是否有死循环", ran.seconds)});
-  } else if (records.out_of_memory) {
+  } else if (records.out_of_memory || ran.output.find("rss limit exhausted") != std::string::npos) {
     broke = make_failure(
         "OUT_OF_MEMORY",
         {fmt::format("your code asks for more than {} MB: look for a loop that allocates without end", memory_mb),
          fmt::format("你的代码申请了超过 {} MB 内存：检查是否有不停分配内存的循环", memory_mb)});
   } else if (sanitized && (broke = sanitizer_failure(ran.output, build.absolute(), line))) {
     report.printed.clear();
-  } else if (ran.signal != 0 || records.crash) {
+  } else if (ran.signal != 0 || records.crash || ran.output.find("AddressSanitizer: ") != std::string::npos) {
     const int signal_number = ran.signal;
-    if (signal_number == SIGSEGV || signal_number == SIGBUS) {
+    if (signal_number == SIGSEGV || signal_number == SIGBUS || signal_number == 0) {
       broke = make_failure("CRASH",
                            {"your code reads or writes memory that is not there (segmentation fault): an index out "
                             "of range, or a recursion without end",

@@ -161,12 +161,14 @@ void ExerciseBuild::point_at(CheckReport& report, int line) const {
 
 bool ExerciseBuild::compile(CheckReport& report) {
   Job job;
-  job.words =
-      joined({tools_.compiler,
-              tools_.compile,
-              sanitize_ ? sanitizers : std::vector<std::string>(),
-              {"-fno-diagnostics-show-caret", "-fdiagnostics-color=never", "-include",
-               (lessons_ / "exercise_headers.h").string(), "-c", absolute_, "-o", (scratch_ / "mine.o").string()}});
+  // The precompiled headers go with the usual options only.
+  const std::vector<std::string> headers = {"-include", (lessons_ / "exercise_headers.h").string()};
+  const std::vector<std::string> none;
+  job.words = joined({tools_.compiler,
+                      tools_.compile,
+                      sanitize_ ? sanitizers : none,
+                      sanitize_ ? none : headers,
+                      {"-fdiagnostics-color=never", "-c", absolute_, "-o", (scratch_ / "mine.o").string()}});
   job.environment = {"LC_ALL=C", "CCACHE_DISABLE=1"};
   job.wall_seconds = compile_wall_seconds;
   const JobResult compiled = run_job(job);
