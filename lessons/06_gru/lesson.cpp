@@ -1,0 +1,84 @@
+// Lesson 06: recurrent cells (Elman, every published GRU, LSTM), what they remember, and a model of characters.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lessons/06_gru/by_hand.h"
+#include "lessons/06_gru/show.h"
+#include "lessons/common/lesson.h"
+#include "nn/checkpoint.h"
+
+using namespace gradus;
+using namespace gradus::lesson06;
+
+namespace {
+
+extern const Lesson lesson;
+
+Plan plan_for(const Options& options) {
+  Plan plan{1200, 700};
+  if (options.quick) plan = {400, 100};
+  if (options.full) plan = {3000, 4000};
+  if (options.steps) plan = {*options.steps, *options.steps};
+  return plan;
+}
+
+std::filesystem::path file_in(const Options& options, Lang of) {
+  return output_directory(options, lesson.id) / (of == Lang::en ? "english.safetensors" : "chinese.safetensors");
+}
+
+int run(const Options& options) {
+  const Lang lang = options.lang;
+  const Terminal terminal = find_terminal(options);
+  const Plan plan = plan_for(options);
+  Metrics metrics(lesson.id, options);
+  for (const std::string& part : {trace_gru(terminal, lang), forms_of_the_gru(terminal, lang),
+                                  trace_lstm(terminal, lang), truncated(terminal, lang)})
+    say("\n" + part);
+  say(fmt::format(
+      fmt::runtime(tr(
+          lang, "\nRecall: which of {} symbols was first; chance {:.1f} %; {} steps. Text: {} steps; losses in bits\n",
+          "\n回忆：{} 个符号中哪个是第一个；随机水平 {:.1f} %；{} 步。文本：{} 步；损失以比特计\n")),
+      symbols, 100.0 / symbols, plan.recall_steps, plan.text_steps));
+  const Findings f = find_out(plan, options, terminal);
+  for (const TextResult& t : f.texts) save_checkpoint(file_in(options, t.lang), {parameters(t.training.net)});
+  const LineChart reach = reach_chart(f, lang), kept = kept_chart(f, lang);
+  for (const std::string& part :
+       {verdict(f, lang) + recall_table(f, terminal, lang), reach_table(f, terminal, lang), draw_text(kept, terminal),
+        text_table(f, terminal, lang), samples(f, options.seed, terminal, lang)})
+    say("\n" + part);
+  save_plot(reach, output_directory(options, lesson.id) / "reach.svg");
+  save_plot(kept, output_directory(options, lesson.id) / "kept.svg");
+  report(f, metrics);
+  metrics.at_most("seconds", 25, metrics.seconds());
+  say("\n" + metrics.target_table(terminal, lang));
+  say(fmt::format(
+      fmt::runtime(tr(lang, "pictures, numbers and both models: {}\nnow let it write: ./gradus try 06 \"The state\"\n",
+                      "图、数据和两个模型都在：{}\n现在可以让它写：./gradus try 06 \"状态\"\n")),
+      output_directory(options, lesson.id).string()));
+  return metrics.write();
+}
+
+// `try`: goes on with what was typed, in the language in which it was typed, at three temperatures.
+int ask(const Options& options, const std::string& input) {
+  const bool chinese =
+      std::any_of(input.begin(), input.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xe0; });
+  const Lang of = chinese ? Lang::zh : Lang::en;
+  if (!std::filesystem::exists(file_in(options, of))) return not_trained_yet(options, lesson);
+  const Corpus corpus = course_text(of);
+  Generator unused(1);
+  CharNet net(static_cast<std::int64_t>(corpus.characters.size()), unused);
+  load_parameters(file_in(options, of), parameters(net));
+  for (double T : {0.3, 0.7, 1.2}) {
+    Generator generator(options.seed, "sample");
+    const std::string text = printable(input) + sample(net, corpus, input, chinese ? 80 : 200, T, generator);
+    say(fmt::format("T = {}\n{}\n\n", T, wrap_to_width(text, find_terminal(options).width)));
+  }
+  return 0;
+}
+
+const Lesson lesson{"06_gru", "Recurrent cells", "循环单元", 75, run, ask};
+
+}  // namespace
+
+int main(int argc, char** argv) { return lesson_main(lesson, argc, argv); }

@@ -1,0 +1,173 @@
+// Charts, tables and targets.
+#include "lessons/06_gru/show.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lessons/06_gru/by_hand.h"
+#include "lessons/common/table.h"
+
+namespace gradus::lesson06 {
+namespace {
+
+std::string name_of(CellKind kind) {
+  return kind == CellKind::elman ? "Elman" : kind == CellKind::gru ? "GRU" : "LSTM";
+}
+std::string name_of(Lang of, Lang lang) {
+  return std::string(of == Lang::en ? tr(lang, "English", "英文") : tr(lang, "Chinese", "中文"));
+}
+std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
+
+// The whole text in kilobits at that rate.
+double kilobits(const TextResult& t) {
+  return t.carried * static_cast<double>(t.corpus.train.size() + t.corpus.held_out.size()) / 1000;
+}
+
+}  // namespace
+
+std::string verdict(const Findings& f, Lang lang) {
+  const double gru = f.recall[1].accuracy[2], elman = f.recall[0].accuracy[2];
+  if (gru < 0.99)
+    return std::string(tr(lang, "Too few steps: the GRU does not remember over 50 steps yet.\n",
+                          "步数太少：GRU 还记不住 50 步以前的东西。\n"));
+  return fmt::format(
+      fmt::runtime(
+          tr(lang, "Over 50 steps the GRU recalls {} % and Elman's net {} %, if the distance grows while they learn.\n",
+             "隔 50 步，GRU 记住 {} %，Elman 网络 {} %，条件是距离随学习逐渐变长。\n")),
+      percent(gru), percent(elman));
+}
+
+std::string recall_table(const Findings& f, const Terminal& terminal, Lang lang) {
+  std::vector<std::string> headings{
+      std::string(tr(lang, "which was first? % right at distance", "第一个是什么？各距离的正确率 %"))};
+  std::vector<Align> aligns{Align::left};
+  for (std::int64_t d : recall_distances) headings.push_back(std::to_string(d)), aligns.push_back(Align::right);
+  Table table(headings, aligns);
+  for (bool growing : {true, false}) {
+    for (const RecallResult& r : f.recall) {
+      std::vector<std::string> row{
+          fmt::format("{}, {}", name_of(r.kind),
+                      growing ? tr(lang, "distances grow", "距离逐渐变长") : tr(lang, "50 at once", "一开始就是 50"))};
+      for (double share : growing ? r.accuracy : r.direct) row.push_back(percent(share));
+      table.add_row(row);
+    }
+  }
+  return table.text(terminal);
+}
+
+LineChart reach_chart(const Findings& f, Lang lang) {
+  LineChart chart;
+  chart.title = tr(lang, "How far a gradient reaches", "梯度能传多远");
+  chart.x_label = tr(lang, "steps back", "往回的步数");
+  chart.y_label = tr(lang, "norm of the gradient at the state, relative", "状态处梯度的范数（相对）");
+  for (const RecallResult& r : f.recall) {
+    for (bool trained : {false, true}) {
+      Series series{
+          name_of(r.kind) + std::string(trained ? tr(lang, ", trained", "，训练后") : tr(lang, ", fresh", "，未训练")),
+          {},
+          {}};
+      const std::vector<double>& reach = trained ? r.trained_reach : r.fresh_reach;
+      for (std::size_t k = 0; k < reach.size(); k += 5) {
+        series.x.push_back(static_cast<double>(k));
+        series.y.push_back(std::max(reach[k], 1e-30));
+      }
+      chart.series.push_back(series);
+    }
+  }
+  chart.y_log = true;
+  chart.lang = lang;
+  return chart;
+}
+
+std::string reach_table(const Findings& f, const Terminal& terminal, Lang lang) {
+  Table table({std::string(tr(lang, "|dL/ds| so many steps back", "往回若干步的 |dL/ds|")), "1", "5", "10", "20", "50"},
+              {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  for (bool trained : {false, true}) {
+    for (const RecallResult& r : f.recall) {
+      std::vector<std::string> row{
+          name_of(r.kind) + std::string(trained ? tr(lang, ", trained", "，训练后") : tr(lang, ", fresh", "，未训练"))};
+      for (std::size_t k : {1, 5, 10, 20, 50})
+        row.push_back(fmt::format("{:.0e}", (trained ? r.trained_reach : r.fresh_reach)[k]));
+      table.add_row(row);
+    }
+  }
+  return table.text(terminal);
+}
+
+LineChart kept_chart(const Findings& f, Lang lang) {
+  LineChart chart;
+  chart.title =
+      tr(lang, "z of the trained GRU: the share of the old state that is kept", "训练好的 GRU 的 z：旧状态保留的份额");
+  chart.x_label = tr(lang, "step", "步");
+  chart.y_label = tr(lang, "kept", "保留");
+  std::vector<double> step;
+  for (std::size_t t = 1; t <= f.kept.all.size(); ++t) step.push_back(static_cast<double>(t));
+  chart.series = {{std::string(tr(lang, "mean of all units", "全部单元的平均")), step, f.kept.all},
+                  {std::string(tr(lang, "the three that keep most", "保留最多的三个")), step, f.kept.steadiest}};
+  chart.y_min = 0;
+  chart.y_max = 1;
+  chart.percent = true;
+  chart.height = 11;
+  chart.lang = lang;
+  return chart;
+}
+
+std::string text_table(const Findings& f, const Terminal& terminal, Lang lang) {
+  Table table({std::string(tr(lang, "bits a character", "每字符比特")), std::string(tr(lang, "kinds", "字符种类")),
+               std::string(tr(lang, "all equal", "等概率")), std::string(tr(lang, "frequencies", "按频率")), "GRU",
+               std::string(tr(lang, "reset", "每 8 个清零")), std::string(tr(lang, "whole text, kbit", "全文千比特"))},
+              {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
+  for (const TextResult& t : f.texts) {
+    const auto kinds = static_cast<double>(t.corpus.characters.size());
+    table.add_row({name_of(t.lang, lang), fmt::format("{}", t.corpus.characters.size()),
+                   fmt::format("{:.2f}", std::log2(kinds)), fmt::format("{:.2f}", t.frequencies),
+                   fmt::format("{:.2f}", t.carried), fmt::format("{:.2f}", t.reset),
+                   fmt::format("{:.0f}", kilobits(t))});
+  }
+  return table.text(terminal);
+}
+
+std::string samples(const Findings& f, std::uint64_t seed, const Terminal& terminal, Lang lang) {
+  std::string text(tr(lang, "What they write, at three temperatures:\n", "它们写出的东西，三种温度：\n"));
+  for (const TextResult& t : f.texts) {
+    for (double T : {0.3, 0.7, 1.2}) {
+      Generator generator(seed, "sample");
+      std::string line = sample(t.training.net, t.corpus, t.lang == Lang::en ? "The gradient" : "梯度",
+                                t.lang == Lang::en ? 130 : 60, T, generator);
+      std::replace(line.begin(), line.end(), '\n', ' ');
+      text += wrap_to_width(fmt::format("T = {}: {}{}", T, t.lang == Lang::en ? "The gradient" : "梯度", line),
+                            std::min(terminal.width, 78)) +
+              "\n";
+    }
+  }
+  return text;
+}
+
+void report(const Findings& f, Metrics& metrics) {
+  metrics.at_least("recall at 50, GRU", 0.99, f.recall[1].accuracy[2]);
+  std::vector<double> distances(std::begin(recall_distances), std::end(recall_distances));
+  for (const RecallResult& r : f.recall) {
+    metrics.curve("recall, distances grow, " + name_of(r.kind), distances, r.accuracy);
+    metrics.curve("recall, 50 at once, " + name_of(r.kind), distances, r.direct);
+    std::vector<double> back;
+    for (std::size_t k = 0; k < r.fresh_reach.size(); ++k) back.push_back(static_cast<double>(k));
+    metrics.curve("gradient, fresh, " + name_of(r.kind), back, r.fresh_reach);
+    metrics.curve("gradient, trained, " + name_of(r.kind), back, r.trained_reach);
+  }
+  for (const TextResult& t : f.texts) {
+    const std::string name = t.lang == Lang::en ? "English" : "Chinese";
+    metrics.at_most("bits a character, " + name + ", below the frequencies' by 1", t.frequencies - 1, t.carried);
+    metrics.set(
+        name,
+        Json::object(
+            {{"frequencies", t.frequencies}, {"carried", t.carried}, {"reset", t.reset}, {"kilobits", kilobits(t)}}));
+  }
+  const CutGradient cut = cut_gradient();
+  metrics.holds("gradient of the window, cut and whole", "0.1090, 0.1196",
+                std::fabs(cut.cut - 0.1090) < 5e-5 && std::fabs(cut.whole - 0.1196) < 5e-5);
+  metrics.steps(f.texts[0].training.step);
+}
+
+}  // namespace gradus::lesson06
