@@ -1,6 +1,7 @@
 // The jobs of a run.
 #include "lessons/06_gru/find_out.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -34,18 +35,19 @@ Findings find_out(const Plan& plan, const Options& options, const Terminal& term
   Findings f;
   f.recall.resize(3);
   f.texts.resize(2);
-  Progress progress(
-      terminal, lang,
-      {std::string(tr(lang, "English text", "英文文本")), std::string(tr(lang, "Chinese text", "中文文本"))},
-      plan.text_steps);
+  f.texts[0].lang = Lang::en;
+  f.texts[1].lang = Lang::zh;
+  for (TextResult& t : f.texts) t.corpus = course_text(t.lang);
+  Progress progress(terminal, lang, {std::string(tr(lang, "English text", "英文文本"))}, plan.text_steps);
   std::vector<std::function<void()>> jobs;
-  for (std::size_t i : {1, 0}) {
+  for (std::size_t i : {0, 1}) {
     jobs.push_back([&, i] {
       TextResult& t = f.texts[i];
-      t.lang = i == 0 ? Lang::en : Lang::zh;
-      t.corpus = course_text(t.lang);
-      t.training = train_text(t.corpus, plan.text_steps, options.seed, [&](const CharTraining& c) {
-        progress.report(i, {.step = c.step, .loss = c.bits});
+      // As many passes over the Chinese text as over the English one, which has more characters.
+      const auto length = [&](std::size_t k) { return static_cast<std::int64_t>(f.texts[k].corpus.train.size()); };
+      const std::int64_t steps = std::max<std::int64_t>(1, plan.text_steps * length(i) / length(0));
+      t.training = train_text(t.corpus, steps, options.seed, [&](const CharTraining& c) {
+        if (i == 0) progress.report(0, {.step = c.step, .loss = c.bits});
         return !interrupted();
       });
       t.frequencies = frequency_bits(t.corpus);

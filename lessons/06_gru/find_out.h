@@ -10,7 +10,7 @@
 namespace gradus::lesson06 {
 
 struct Plan {
-  std::int64_t recall_steps, text_steps;
+  std::int64_t recall_steps, text_steps;  // of each cell, twice; on the English text
 };
 
 inline constexpr std::int64_t recall_distances[] = {5, 20, 50, 100};

@@ -16,7 +16,7 @@ namespace {
 extern const Lesson lesson;
 
 Plan plan_for(const Options& options) {
-  Plan plan{1200, 700};
+  Plan plan{1200, 1200};
   if (options.quick) plan = {400, 100};
   if (options.full) plan = {3000, 4000};
   if (options.steps) plan = {*options.steps, *options.steps};
