@@ -134,6 +134,10 @@ TEST_SUITE("lesson 06") {
     CharNet net(4, init);
     const double carried = bits_per_character(net, corpus.train, 0), reset = bits_per_character(net, corpus.train, 2);
     CHECK(std::fabs(carried - reset) > 1e-6);
+    // Carried, it does not matter in which pieces a long text is read.
+    std::vector<std::int32_t> longer;
+    for (int i = 0; i < 30; ++i) longer.insert(longer.end(), corpus.train.begin(), corpus.train.end());
+    CHECK(std::fabs(bits_per_character(net, longer, 0) - bits_per_character(net, longer, 1000)) < 1e-5);
     net.readout.W = parameter(zeros(net.readout.W.shape(), f32));
     net.readout.b = parameter(zeros(Shape{4}, f32));
     CHECK(std::fabs(bits_per_character(net, corpus.train, 0) - 2) < 1e-6);
