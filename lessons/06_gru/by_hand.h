@@ -33,7 +33,7 @@ struct CutGradient {
   double cut = 0, whole = 0;
 };
 CutGradient cut_gradient();
-// Nodes on the tape of window 1, 2, .. of a small Elman net, when the state is detached between windows and when it is
+// Steps on the tape of window 1, 2, .. of a small Elman net that goes five steps in each, when the state is detached between windows and when it is
 // not; and what backward says at the second window that is not.
 struct TapeGrowth {
   std::vector<int> detached, attached;

@@ -32,8 +32,10 @@ TapeGrowth tape_growth() {
     for (int window = 0; window < windows; ++window) {
       if (detached) s = s.detach();
       for (int t = 0; t < length; ++t) s = cell.step(random_normal(Shape{1, 2}, 0, 1, generator), s);
-      const std::string tape = print_tape(sum(s));
-      counts.push_back(static_cast<int>(std::count(tape.begin(), tape.end(), '\n')));
+      const std::string tape = print_tape(s);
+      int steps = 0;
+      for (std::size_t at = 0; (at = tape.find(" elman ", at)) != std::string::npos; ++at) ++steps;
+      counts.push_back(steps);
     }
     return counts;
   };
@@ -52,7 +54,7 @@ std::string truncated(const Terminal& terminal, Lang lang) {
   const CutGradient g = cut_gradient();
   const TapeGrowth growth = tape_growth();
   Table table({std::string(tr(lang, "state handed on", "传下去的状态")), "dh_2/dw",
-               std::string(tr(lang, "lines of tape, window 1", "计算图的行数，窗口 1")), "2", "3", "4"},
+               std::string(tr(lang, "steps on the tape of window 1", "计算图上的步数，窗口 1")), "2", "3", "4"},
               {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
   const auto row = [&](std::string_view name, double gradient, const std::vector<int>& n) {
     std::vector<std::string> cells{std::string(name), fmt::format("{:.4f}", gradient)};

@@ -41,7 +41,7 @@ std::string verdict(const Findings& f, Lang lang) {
 
 std::string recall_table(const Findings& f, const Terminal& terminal, Lang lang) {
   std::vector<std::string> headings{
-      std::string(tr(lang, "which was first? % right at distance", "第一个是什么？各距离的正确率 %"))};
+      std::string(tr(lang, "which was first? % right at distance", "第一个是什么？各距离的准确率 %"))};
   std::vector<Align> aligns{Align::left};
   for (std::int64_t d : recall_distances) headings.push_back(std::to_string(d)), aligns.push_back(Align::right);
   Table table(headings, aligns);
