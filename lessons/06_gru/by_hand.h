@@ -33,8 +33,8 @@ struct CutGradient {
   double cut = 0, whole = 0;
 };
 CutGradient cut_gradient();
-// Steps on the tape of window 1, 2, .. of a small Elman net that goes five steps in each, when the state is detached between windows and when it is
-// not; and what backward says at the second window that is not.
+// Steps on the tape of window 1, 2, .. of a small Elman net that goes five steps in each, when the state is detached
+// between windows and when it is not; and what backward says at the second window that is not.
 struct TapeGrowth {
   std::vector<int> detached, attached;
   std::string error;
