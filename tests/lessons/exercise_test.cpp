@@ -1,0 +1,78 @@
+// The parts of ./gradus check that need no compiler: the state file, and compilers' pages cut to one line.
+#include <doctest/doctest.h>
+
+#include "lessons/runner/compiler_errors.h"
+#include "lessons/runner/exercise.h"
+#include "lessons/runner/state.h"
+
+using namespace gradus;
+
+TEST_CASE("state: what is written is read again, and a damaged line costs itself only") {
+  CourseState state;
+  state.set("", "lang", "zh");
+  state.set("09_bahdanau", "state", "passed");
+  state.set("09_bahdanau", "hints", "additive_keys 1, decoder_step 3");
+  const CourseState again = parse_state(to_text(state));
+  CHECK(again.sections == state.sections);
+  const CourseState mended =
+      parse_state("lang = en\n\x01\xff garbage\n= no key\n[09_bahdanau]\r\nstate = passed\r\n[half");
+  CHECK(mended.get("", "lang") == "en");
+  CHECK(mended.get("09_bahdanau", "state") == "passed");
+  CHECK(parse_state("").get("", "lang").empty());
+  state.set("", "lang", "");
+  CHECK(to_text(state).find("lang") == std::string::npos);
+}
+
+TEST_CASE("state: the hash of a file changes with every byte, and is that of FNV-1a") {
+  CHECK(text_hash("") == "cbf29ce484222325");
+  CHECK(text_hash("a") == "af63dc4c8601ec8c");
+  CHECK(text_hash("ab") != text_hash("ba"));
+}
+
+TEST_CASE("variants: named in the first line, and nowhere else") {
+  CHECK(variant_of("// variant 5\n// * other things\n") == 5);
+  CHECK(variant_of("// Lesson 09\n// variant 5\n") == 0);
+  CHECK(variant_of("// variant -3\n") == 0);
+  CHECK(variant_of("") == 0);
+}
+
+TEST_CASE("compiler errors: the first one in the learner's file, or the line that led to one elsewhere") {
+  struct Row {
+    const char *output, *message, *why;
+    int line;
+  };
+  const Row rows[] = {
+      {"m.cpp: In function 'int f()':\nm.cpp:7:3: error: 'x' was not declared in this scope\nm.cpp:9:1: error: "
+       "expected ';'\n",
+       "'x' was not declared in this scope", "misspelled", 7},
+      {"m.cpp:4:10: note: candidate\nm.cpp:8:2: fatal error: a.h: No such file or directory\n",
+       "a.h: No such file or directory", "no header", 8},
+      {"nn/x.h:12:5: error: use of deleted function\nm.cpp:21:8:   required from here\n", "use of deleted function", "",
+       21},
+      {"m.cpp:9:3: error: no matching function for call to 'gradus::lesson09::f(int)'\n"
+       "a.h:1:1: note: no known conversion for argument 2 from 'int' to 'gradus::Axis'\n",
+       "no matching function for call to 'f(int)'", "Axis{1}", 9},
+      {"m.cpp:9:3: error: no matching function for call to 'f'\n"
+       "a.h:1:1: note: candidate function not viable: no known conversion from 'int' to 'const Axis' for 2nd "
+       "argument\n",
+       "no matching function for call to 'f'", "Axis{1}", 9},
+      {"m.cpp:14:1: error: expected '}' at end of input\n", "expected '}' at end of input", "{ has no }", 14},
+      {"other.cpp:1:1: error: nothing of ours\n", "nothing of ours", "", 0},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.output);
+    const CompilerError error = first_error(row.output, "m.cpp");
+    CHECK(error.message == row.message);
+    CHECK(error.line == row.line);
+    CHECK(error.why.en.find(row.why) != std::string::npos);
+    CHECK(error.why.en.empty() == error.why.zh.empty());
+  }
+}
+
+TEST_CASE("linker errors: the missing function by its name") {
+  CHECK(missing_function("ld: undefined reference to `gradus::lesson09::additive_keys(gradus::Var const&)'") ==
+        "additive_keys");
+  CHECK(missing_function("ld.lld: error: undefined symbol: gradus::lesson09::additive_keys(gradus::Var const&)") ==
+        "additive_keys");
+  CHECK(missing_function("ld: cannot find -lm").empty());
+}
