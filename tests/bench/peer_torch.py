@@ -218,7 +218,7 @@ def gradcheck():
 name, sizes = sys.argv[1], [int(word) for word in sys.argv[2:]]
 torch.set_num_threads(1)
 base = peak_mb()
-models = {'mlp': Mlp, 'gru': Gru, 'bahdanau': Bahdanau, 'luong_feeding': LuongFeeding, 'luong_batched': LuongBatched,
+models = {'mlp': Mlp, 'gru': Gru, 'bahdanau': Bahdanau, 'luong_feed': LuongFeeding, 'luong_batch': LuongBatched,
           'transformer': Transformer}
 if name in models:
     run, loss, per_run = training(models[name](*sizes))

@@ -132,8 +132,8 @@ std::vector<Case> all_cases() {
   for (std::int64_t d : {16, 32, 64, 128, 256}) all.push_back(copy_case<Bahdanau>("bahdanau", d, 20));
   all.push_back(copy_case<Bahdanau>("bahdanau", 64, 80));
   all.push_back(copy_case<Bahdanau>("bahdanau", 16, 20, 1));
-  all.push_back(copy_case<LuongFeeding>("luong_feeding", 64, 20));
-  all.push_back(copy_case<LuongBatched>("luong_batched", 64, 20));
+  all.push_back(copy_case<LuongFeeding>("luong_feed", 64, 20));
+  all.push_back(copy_case<LuongBatched>("luong_batch", 64, 20));
   all.push_back({"transformer", "ms", milliseconds, [] { return training(Transformer(16, 64)); }, {"transformer"}});
   for (std::int64_t n : {1, 64, 4096}) all.push_back(chain_case("chain_tanh", n));
   for (std::int64_t n : {1, 64, 4096}) all.push_back(chain_case("chain_muladd", n));
