@@ -225,7 +225,7 @@ std::string refusals(const Show& show) {
   row(show.say("float32", "float32"), check_gradient([&] { return tanh(small); }, {{"x", small, ""}}));
   row(show.say("dropout with a fresh mask in each call", "每次调用都换掩码的 dropout"),
       check_gradient([&] { return dropout(x, 0.5, generator, true); }, {{"x", x, ""}}));
-  row(show.say("log(x) where x = -1: NaN", "x = -1 处的 log(x):NaN"),
+  row(show.say("log(x) where x = -1: NaN", "x = -1 处的 log(x)：NaN"),
       check_gradient([&] { return log(x); }, {{"x", x, ""}}));
   row(show.say("relu(x) at 0", "0 处的 relu(x)"), check_gradient([&] { return relu(x - 0.5); }, {{"x", x, ""}}));
   row(show.say("sum(softmax(x))", "sum(softmax(x))"),

@@ -55,7 +55,7 @@ std::string verdict(const std::vector<Trial>& trials, const std::vector<Resumed>
 
 std::string trials_table(const std::vector<Trial>& trials, const Terminal& terminal, Lang lang) {
   Table table({std::string(tr(lang, "how", "怎样训练")), std::string(tr(lang, "rate", "学习率")),
-               std::string(tr(lang, "loss at the end", "最后的损失")), std::string(tr(lang, "accuracy", "正确率")),
+               std::string(tr(lang, "loss at the end", "最后的损失")), std::string(tr(lang, "accuracy", "准确率")),
                std::string(tr(lang, "length of all weights", "全部权重的长度"))},
               {Align::left, Align::right, Align::right, Align::right, Align::right});
   for (const Trial& t : trials)

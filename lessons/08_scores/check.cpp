@@ -297,7 +297,7 @@ const std::vector<Known>& known_mistakes() {
       {"SOFTMAX_AXIS_BATCH",
        in_mix,
        {"the weights sum to 1 over the batch: sequences compete that have nothing to do with each other",
-        "权重沿 batch 求和为 1：互不相干的序列在互相竞争"},
+        "权重沿批次求和为 1：互不相干的序列在互相竞争"},
        "softmax over Axis{0}",
        "softmax over Axis{1}, the keys",
        {"softmax over Axis{1}", "沿 Axis{1} 做 softmax"},

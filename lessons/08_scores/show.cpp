@@ -122,7 +122,7 @@ Heatmap dictionary_map(const Reader& reader, Lang lang) {
   Lookups all{Ids(Shape{1, words}), Ids(Shape{1, words}), Ids(Shape{1}), Ids(Shape{1})};
   for (std::int32_t w = 0; w < words; ++w) all.keys.at(0, w) = w;
   Heatmap map;
-  map.title = tr(lang, "Learned scores of every question word with every key", "每个问词与每个键的学出来的分数");
+  map.title = tr(lang, "Learned scores of every question word with every key", "每个问词与每个键之间学出来的分数");
   map.row_label = tr(lang, "asked", "问的词");
   map.column_label = tr(lang, "key", "键");
   for (std::int32_t w = 0; w < words; ++w) {

@@ -74,7 +74,7 @@ std::string header(const Trainee& attention, const Trainee& plain, const Sizes& 
              "d_emb {}, d_s {}, d_h {}, d_attn {}; {} parameters with attention, {} without\n"
              "additive_keys, additive_score, decoder_step: {}\n",
              "复制数字，长度 1 到 {}；随机水平 {:.0f} %；种子 {}，每个模型训练 {} 步，每步 {} 个序列\n"
-             "d_emb {},d_s {},d_h {},d_attn {}；有注意力 {} 个参数，无注意力 {} 个\n"
+             "d_emb {}，d_s {}，d_h {}，d_attn {}；有注意力 {} 个参数，无注意力 {} 个\n"
              "additive_keys、additive_score、decoder_step:{}\n")),
       copy_longest, 100.0 / static_cast<double>(copy_vocab), seed, attention.steps, sizes.batch, sizes.d_emb, sizes.d_s,
       2 * sizes.d_hidden, sizes.d_attn, count(parameters(attention.model)), count(parameters(plain.model)),

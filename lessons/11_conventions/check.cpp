@@ -74,7 +74,7 @@ Result route_by_hand() {
        [&] {
          return route(matrix(3, 2, {0, 0, .2, 0, .4, .1}), ContextRoute::next_step,
                       {"s_1 does not depend on H, s_2 does: what the second step read was made in the first",
-                       "s_1 不依赖 H,s_2 依赖：第二步读到的东西是第一步算出来的"});
+                       "s_1 不依赖 H，s_2 依赖：第二步读到的东西是第一步算出来的"});
        }},
       {"route_of_context",
        [&] {
@@ -132,20 +132,20 @@ Result strangers() {
              query_is_s_t, query_is_s_t, "SWAP_MISNAMED",
              {"this one asks with s_t. Its cell gets c_{t-1} because it cannot get anything newer: that is the "
               "same mistake, not another",
-              "它的 查询是 s_t。循环单元得到 c_{t-1}，是因为此时没有更新的上下文：这是同一个错误，不是另一个"});
+              "它的查询是 s_t。循环单元得到 c_{t-1}，是因为此时没有更新的上下文：这是同一个错误，不是另一个"});
        }},
       {"name_mistake",
        [] {
          return named(context_comes_late, context_comes_late, "LATE_CONTEXT_MISNAMED",
                       {"this one asks with s_{t-1}, as it should; but the context of a step reaches the cell in the "
                        "next step only",
-                       "它的 查询是 s_{t-1}，这没有错；但一步的上下文要到下一步才进入循环单元"});
+                       "它的查询是 s_{t-1}，这没有错；但一步的上下文要到下一步才进入循环单元"});
        }},
       {"name_mistake",
        [] {
          return named(padding_has_weight, padding_has_weight, "MASK_MISSED",
                       {"this one computes everything in the right order and attends to padding",
-                       "它的计算顺序都对，但注意了填充"});
+                       "它的计算顺序都对，但给了填充权重"});
        }},
       {"name_mistake",
        [] {
@@ -153,7 +153,7 @@ Result strangers() {
          return holds(got == this_input_cannot_tell, got.empty() ? check::not_written : "BLIND_INPUT_JUDGED",
                       {"there is one encoder position, so its weight is 1 whoever asks: a probe that cannot tell has "
                        "not passed, and has not failed either",
-                       "只有一个编码器位置，谁来问权重都是 1：无法判断的探针既没有通过，也没有不通过"},
+                       "只有一个编码器位置时，用什么作查询，权重都是 1：无法判断的探针既没有通过，也没有不通过"},
                       this_input_cannot_tell, got);
        }},
   });

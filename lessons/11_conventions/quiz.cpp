@@ -118,7 +118,7 @@ std::string shown(const Subject& subject, const Pictures& p, const Terminal& ter
   if (run.weights.empty()) return out;
   out += weights_of(run, lang);
   out += fmt::format(fmt::runtime(tr(lang, "largest |c_t - sum of alpha_ti h_i|: {:.1g}\n",
-                                     "最大的 |c_t - alpha_ti h_i 之和|:{:.1g}\n")),
+                                     "最大的 |c_t - alpha_ti h_i 之和|：{:.1g}\n")),
                      off_the_sum(run, subject.inputs.H));
   return out;
 }
@@ -234,7 +234,7 @@ int quiz(const Options& options) {
     const bool hit = answer - 1 == question.right;
     right += hit;
     say(hit ? std::string(tr(lang, "Right.\n", "答对了。\n"))
-            : fmt::format(fmt::runtime(tr(lang, "No, it is {}: {}.\n", "不对，应是 {}:{}。\n")), question.right + 1,
+            : fmt::format(fmt::runtime(tr(lang, "No, it is {}: {}.\n", "不对，应是 {}：{}。\n")), question.right + 1,
                           tr(lang, question.answers[question.right].en, question.answers[question.right].zh)));
     say_verdict(one, pictures, question.choices, width, lang);
     say(fmt::format(fmt::runtime(tr(lang, "score: {} of {}\n", "得分：{} / {}\n")), right, asked));

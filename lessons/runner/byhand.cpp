@@ -253,7 +253,7 @@ int byhand_command(const Course& course, const std::vector<std::string>& argumen
                                         "general 的 (d_s, d_h) 或 additive 的 (d_attn, d_s)"},
                                        {"--U_a", "ROWS", "of additive, (d_attn, d_h)", "additive 的 (d_attn, d_h)"},
                                        {"--v_a", "ROW", "of additive, (d_attn)", "additive 的 (d_attn)"},
-                                       {"--temperature", "T", "divide the scores by it", "打分除以它"}},
+                                       {"--temperature", "T", "divide the scores by it", "分数除以它"}},
                             .stop_at_word = false,
                             .defaults = course.defaults};
   const ParsedCommand parsed = parse_command(spec, arguments);
