@@ -73,6 +73,18 @@ TEST_CASE("a weight used once and squared: 3 w + w w at 2 has slope 7") {
   backward(3.0 * w + w * w);
   CHECK(w.grad().item() == 7);
 }
+TEST_CASE("ids rise along the tape, also where it goes from thread to thread") {
+  const Var x = number(2);
+  const Var y = x * 1.0;  // this thread has begun its ids before the other one
+  Var there;
+  std::thread([&] { there = square(y); }).join();
+  const Var z = there * 3.0 + y;
+  for (const Var& v : {y, there, z}) {
+    for (const Node::Edge& edge : v.node()->inputs) CHECK(edge.node->id < v.node()->id);
+  }
+  backward(z);
+  CHECK(x.grad().item() == 3 * 2 * 2 + 1);
+}
 TEST_CASE("gradients of leaves add up over backward calls until zero_grad") {
   const Var x = number(3);
   backward(x * x);

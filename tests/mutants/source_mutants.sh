@@ -54,6 +54,8 @@ tensor/doctor/doctor.cpp | if (product != length) return false; | ; | nn
 tensor/doctor/doctor.cpp | if (large.without(Axis{axis}) != small) continue; | ; | nn
 autograd/var.cpp | if (!node->inputs.empty()) node->grad = Tensor(); | if (false) node->grad = Tensor(); | autograd
 autograd/var.cpp | return a->id > b->id; | return a->id < b->id; | autograd
+autograd/var.cpp | ordered[root->id - node->id] = node; | ordered[node->id - oldest] = node; | autograd
+autograd/var.cpp | next <= above) { | next == 0) { | autograd
 autograd/var.cpp | if (edge.node->value.version() != edge.version) { | if (false) { | autograd
 autograd/var.cpp | if (tensor_.version() != version_) | if (false) | autograd
 autograd/var.cpp | node->freed = true; | node->freed = false; | autograd
