@@ -168,7 +168,8 @@ std::string all_reports(Lang lang) {
   std::string text;
   std::int64_t i = 0;
   for (const Broken& program : broken_programs()) {
-    text += fmt::format("{}. {}: {}\n{}\n", ++i, program.what.in(lang), program.code, examined(program, lang).text);
+    text += fmt::format("{}. {}{}{}\n{}\n", ++i, program.what.in(lang), tr(lang, ": ", "："), program.code,
+                        examined(program, lang).text);
   }
   return text;
 }

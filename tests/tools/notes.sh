@@ -120,6 +120,18 @@ crowded() { # ROOT PAGE
     }' "$1/$2"
 }
 
+# ---- Chinese has full-width commas, semicolons and colons; C++ names such as std::vector may stand in it
+
+half_width() { # FILE...
+  awk '
+    BEGIN { han = "[\344-\351][\200-\277][\200-\277]" }  # U+4000 to U+9FFF in UTF-8
+    { line = $0; gsub(/::/, "", line) }
+    line ~ han "[,;:]" || line ~ "[,;:]" han { print FILENAME ":" FNR ": half-width: " $0 }' "$@"
+}
+speaks_chinese() { # ROOT: its Chinese pages, and the sources of what programs say
+  (cd "$1" && pages . | grep '\.zh\.md$' && find gradus autograd lessons nn tensor -name gradus -o -name '*.cpp' -o -name '*.h')
+}
+
 # ---- two languages: PAGE.md and PAGE.zh.md
 
 # Code blocks, except output, which speaks the language of the page.
@@ -208,6 +220,9 @@ for page in README.md $(cd "$root" && echo lessons/[0-9]*/README.md); do
   check "notes: $page: both languages have the same marks" quiet same quote_marks_of "$root" "$page"
   check "notes: $page: the languages lead to each other" quiet linked "$root" "$page"
 done
+# shellcheck disable=SC2046  # file names, split at the blanks
+full_width() { (cd "$root" && half_width $(speaks_chinese .)); }
+check "notes: Chinese has full-width commas and colons" quiet full_width
 minutes() { sed -n '1,20p' "$root/$1/README.md" | grep -Eq '(^|[^0-9])[0-9]+ minutes' && sed -n '1,20p' "$root/$1/README.zh.md" | grep -Eq '[0-9]+ 分钟'; }
 for lesson in $(cd "$root" && echo lessons/[0-9]*); do
   check "notes: $lesson: says how many minutes it takes" minutes "$lesson"
@@ -323,6 +338,11 @@ check "notes: finds a formula without an end" caught 'one . too many' formulas_o
 planted_formula() { echo "$1" | write f.md && caught 'no room' crowded "$tree" f.md; }
 check "notes: finds a formula that follows a letter" planted_formula 'so$a$ is'
 check "notes: finds a formula before a Chinese full stop" planted_formula '就是 $a$。'
+planted_comma() { echo "$1" | write h.md && caught 'half-width' half_width "$tree/h.md"; }
+check "notes: finds a half-width comma after Chinese" planted_comma '查询,s_t'
+check "notes: finds a half-width colon before Chinese" planted_comma 'alpha:权重'
+printf '%s\n' '查询，键：`a, b`；写明是 gradus::名字' | write h.md
+check "notes: accepts full-width commas, and the names of C++" quiet half_width "$tree/h.md"
 check "notes: finds code that differs" differs code_of '```\na\n```' '```\nb\n```'
 check "notes: finds a number that differs" differs numbers_of 'at 80: 15.2 %' '在 80 处:15.3 %'
 check "notes: finds a number of the output that differs" differs numbers_of '<!-- output: x -->\n```\n0.1\n```\n<!-- end -->' '<!-- output: x -->\n```\n0.2\n```\n<!-- end -->'
