@@ -47,9 +47,9 @@ std::string recall_table(const Findings& f, const Terminal& terminal, Lang lang)
   Table table(headings, aligns);
   for (bool growing : {true, false}) {
     for (const RecallResult& r : f.recall) {
-      std::vector<std::string> row{
-          fmt::format("{}, {}", name_of(r.kind),
-                      growing ? tr(lang, "distances grow", "距离逐渐变长") : tr(lang, "50 at once", "一开始就是 50"))};
+      std::vector<std::string> row{fmt::format(
+          "{}{}", name_of(r.kind),
+          growing ? tr(lang, ", distances grow", "，距离逐渐变长") : tr(lang, ", 50 at once", "，一开始就是 50"))};
       for (double share : growing ? r.accuracy : r.direct) row.push_back(percent(share));
       table.add_row(row);
     }

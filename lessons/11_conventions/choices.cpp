@@ -198,7 +198,7 @@ std::string words(const Choices& c, Lang lang) {
                                                    : tr(lang, "reset after", "重置在后"));
   }
   if (c.fault != Fault::update_not_convex) {
-    parts.emplace_back(c.update == GruUpdate::keeps ? tr(lang, "z keeps", "z 保留") : tr(lang, "z replaces", "z 取代"));
+    parts.emplace_back(c.update == GruUpdate::keeps ? tr(lang, "z keeps", "z 保留") : tr(lang, "z replaces", "z 替换"));
   }
   if (c.fault != Fault::none) parts.emplace_back(words_for_fault(c.fault, lang));
   std::string out;
