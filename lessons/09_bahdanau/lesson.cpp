@@ -38,6 +38,7 @@ int run(const Options& options) {
   Metrics metrics(lesson.id, options);
   Trainee attention(true, sizes, plan.steps, options.seed), plain(false, sizes, plan.steps, options.seed);
   if (options.resume) {
+    if (!std::filesystem::exists(file_in(options, "plain.safetensors"))) return not_trained_yet(options, lesson);
     attention.load(file_in(options, "attention.safetensors"));
     plain.load(file_in(options, "plain.safetensors"));
   }
@@ -45,6 +46,7 @@ int run(const Options& options) {
   train_both(attention, plain, options, terminal);
   attention.save(file_in(options, "attention.safetensors"));
   plain.save(file_in(options, "plain.safetensors"));
+  if (interrupted()) say(so_far(attention, lang));
 
   const Accuracy accuracy =
       measure(attention, plain, interrupted() ? 125 : plan.sequences, options.seed, thread_count(options));
@@ -61,10 +63,12 @@ int run(const Options& options) {
 
   record(attention, plain, accuracy, sizes, seconds, metrics);
   say(metrics.target_table(terminal, lang));
+  const std::string elsewhere = options.out == "out" ? "" : " --out " + options.out.string();
   say(fmt::format(
-      fmt::runtime(tr(lang, "pictures, numbers and both models: {}\nnow ask it: ./gradus try 09 \"3 1 4 1 5 9 2 6\"\n",
-                      "图、数据和两个模型都在：{}\n现在可以问它：./gradus try 09 \"3 1 4 1 5 9 2 6\"\n")),
-      output_directory(options, lesson.id).string()));
+      fmt::runtime(tr(lang,
+                      "pictures, numbers and both models: {}\nnow ask it: ./gradus try 09 \"3 1 4 1 5 9 2 6\"{}\n",
+                      "图、数据和两个模型都在：{}\n现在可以问它：./gradus try 09 \"3 1 4 1 5 9 2 6\"{}\n")),
+      output_directory(options, lesson.id).string(), elsewhere));
   return metrics.write();
 }
 

@@ -22,6 +22,8 @@ Accuracy measure(const Trainee& attention, const Trainee& plain, std::int64_t se
 
 // What is trained, of what size, and whose the taught parts are.
 std::string header(const Trainee& attention, const Trainee& plain, const Sizes& sizes, std::uint64_t seed, Lang lang);
+// What is said when Ctrl-C ended the training: how far it came, and how to go on.
+std::string so_far(const Trainee& attention, Lang lang);
 
 // Sizes, targets and curves of a finished run.
 void record(const Trainee& attention, const Trainee& plain, const Accuracy& accuracy, const Sizes& sizes,

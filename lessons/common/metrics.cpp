@@ -141,8 +141,9 @@ std::string Metrics::target_table(const Terminal& terminal, Lang lang) const {
               {Align::left, Align::left, Align::right, Align::left});
   for (const Target& target : targets_) {
     const bool is_bound = target.want.starts_with(">=") || target.want.starts_with("<=");
-    const std::string got =
-        is_bound ? format_got(target.got) : std::string(target.met ? tr(lang, "yes", "是") : tr(lang, "no", "否"));
+    const std::string got = is_bound     ? format_got(target.got)
+                            : target.met ? target.want
+                                         : std::string(tr(lang, "no", "否"));
     table.add_row({target.name, target.want, got, met_word(terminal, lang, target.met)});
   }
   return table.text(terminal);

@@ -69,13 +69,13 @@ std::string course_help(Lang lang) {
   out += tr(lang,
             "\nLESSON is a number, a name or the beginning of a name: 09, 9, bahdanau, bah\n"
             "\noptions:\n"
-            "  --lang en|zh         language of what is printed\n"
+            "  --lang en|zh         language of what is printed; remembered\n"
             "  --plain              no colour, no moving line, plain characters\n"
             "  --version            the version of Gradus\n"
             "  -h, --help           this text; after a command, that of the command\n",
             "\nLESSON 是编号、名字或名字的开头：09、9、bahdanau、bah\n"
             "\n选项：\n"
-            "  --lang en|zh         输出的语言\n"
+            "  --lang en|zh         输出的语言；会记住\n"
             "  --plain              不用颜色和动态行，只用普通字符\n"
             "  --version            Gradus 的版本\n"
             "  -h, --help           显示本说明；写在命令后面则显示该命令的说明\n");
@@ -113,9 +113,9 @@ const CourseLesson* find_lesson(const Course& course, std::string_view word, Lan
     what = fmt::format(fmt::runtime(tr(lang, "no lesson {}; did you mean {}?", "没有课程 {}；是不是 {}？")),
                        shown(word), joined(found.near));
   } else {
-    what = fmt::format(
-        fmt::runtime(tr(lang, "no lesson {}; ./gradus list shows them all", "没有课程 {}；./gradus list 列出全部课程")),
-        shown(word));
+    what = fmt::format(fmt::runtime(tr(lang, "no lesson {}; ./gradus list shows those that are here",
+                                       "没有课程 {}；./gradus list 列出已有的课程")),
+                       shown(word));
   }
   misuse("./gradus", what, lang);
   return nullptr;

@@ -144,7 +144,7 @@ TEST_SUITE("metrics") {
           "a       >= 0.99  0.9950  met\n"
           "b       <= 0.25  0.3000  MISSED\n"
           "c       >= 0.5      nan  MISSED\n"
-          "d       named       yes  met\n");
+          "d       named     named  met\n");
     options.strict = true;
     Metrics strict("05_toy", options);
     CHECK(strict.write() == 0);
