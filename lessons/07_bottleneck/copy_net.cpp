@@ -11,10 +11,18 @@ CopyNet::CopyNet(const Sizes& n, Ends which, Generator& generator)
       decoder({copy_vocab, n.d_emb, n.d_s, 2 * n.d_s, 0}, {}, generator) {}
 
 State CopyNet::encode(const Ids& tokens) const {
-  const auto [H, forward_last, backward_first] = encoder(source(tokens));  // H (B, T_enc, 2 d_hidden)
-  const Var last = select(H, Axis{1}, H.size(Axis{1}) - 1);                // [forward_T; backward_T]
-  return decoder.start(ends == Ends::both ? concat({forward_last, backward_first}, Axis{1}) : last);
+  const Var H = encoder(source(tokens)).H;                   // (B, T_enc, 2 d_s): [forward_i; backward_i]
+  const Var last = select(H, Axis{1}, H.size(Axis{1}) - 1);  // [forward_T; backward_T]: the classic mistake
+  return decoder.start(ends == Ends::both ? taught_parts().summary(H) : last);
 }
+
+DecoderParts CopyNet::parts() const {
+  return {target.E, decoder.cell, decoder.readout.W, decoder.readout.b, copy_start};
+}
+
+Var CopyNet::teach(const State& s_0, const Ids& targets) const { return taught_parts().teach(s_0, targets, parts()); }
+
+Ids CopyNet::write(const State& s_0, std::int64_t length) const { return taught_parts().write(s_0, length, parts()); }
 
 Var CopyNet::logits(const State& s_0, const Ids& previous) const {
   return decode_teacher(decoder, target(previous), s_0, {}).logits;
@@ -37,9 +45,9 @@ Var CopyNet::logits_on_own(const State& s_0, const Ids& previous, double own, Ge
   return stack_along(logits, Axis{1});
 }
 
-Greedy CopyNet::copy(const Ids& tokens) const {
+Ids CopyNet::copy(const Ids& tokens) const {
   NoGrad no_grad;
-  return decode_greedy(decoder, target, encode(tokens), {}, copy_start, tokens.shape()[1]);
+  return write(encode(tokens), tokens.shape()[1]);
 }
 
 void CopyNet::visit(Visitor& v) {

@@ -38,9 +38,11 @@ int run(const Options& options) {
     say("\n" + part);
   say(fmt::format(
       fmt::runtime(tr(lang,
-                      "\nCopy digits, lengths 1 to {}; chance 10 %; seed {}; {} steps, then small models of {} steps\n",
-                      "\n复制数字，长度 1 到 {}；随机水平 10 %；种子 {}；训练 {} 步，几个小模型各 {} 步\n")),
-      copy_longest, options.seed, plan.steps, plan.small_steps));
+                      "\nCopy digits, lengths 1 to {}; chance 10 %; seed {}; {} steps, then small models of {} steps\n"
+                      "encoder's summary, decoder's loops, loss: {}\n",
+                      "\n复制数字，长度 1 到 {}；随机水平 10 %；种子 {}；训练 {} 步，几个小模型各 {} 步\n"
+                      "编码器的摘要、解码器的循环、损失：{}\n")),
+      copy_longest, options.seed, plan.steps, plan.small_steps, taught_parts().whose.in(lang)));
   const Findings f = find_out(plan, options, terminal);
   save_checkpoint(file_in(options, "model.safetensors"), {parameters(f.main.trained.net)});
   const LineChart accuracy = accuracy_chart(f, lang), places = places_chart(f, lang), sweep = sweep_chart(f, lang);

@@ -14,7 +14,7 @@ constexpr std::int64_t at_once = 125;
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 double greedy_share(const CopyNet& net, const State& s_0, const Ids& source) {
-  const Ids written = decode_greedy(net.decoder, net.target, s_0, {}, copy_start, source.shape()[1]).tokens;
+  const Ids written = net.write(s_0, source.shape()[1]);
   std::int64_t right = 0;
   for (std::int64_t i = 0; i < written.size(); ++i) right += written[i] == source[i];
   return share(static_cast<double>(right), static_cast<double>(written.size()));
@@ -33,7 +33,7 @@ Accuracy measure(const CopyNet& net, std::int64_t sequences, std::uint64_t seed)
       const State s_0 = net.encode(batch.source);
       const auto weight = static_cast<double>(batch.source.shape()[0]) / static_cast<double>(sequences);
       greedy += weight * greedy_share(net, s_0, batch.source);
-      forced += weight * token_accuracy(net.logits(s_0, batch.previous), batch.source);
+      forced += weight * token_accuracy(net.teach(s_0, batch.source), batch.source);
     }
     result.greedy.push_back(greedy);
     result.forced.push_back(forced);
@@ -66,8 +66,8 @@ Places measure_places(const CopyNet& net, std::int64_t sequences, std::uint64_t 
   for (std::int64_t done = 0; done < sequences; done += at_once) {
     const CopyBatch batch = copy_batch(std::min(at_once, sequences - done), places_length, fresh);
     const State s_0 = net.encode(batch.source);
-    greedy.add(decode_greedy(net.decoder, net.target, s_0, {}, copy_start, places_length).tokens, batch.source);
-    forced.add(argmax(net.logits(s_0, batch.previous).value(), Axis{2}), batch.source);
+    greedy.add(net.write(s_0, places_length), batch.source);
+    forced.add(argmax(net.teach(s_0, batch.source).value(), Axis{2}), batch.source);
   }
   for (std::vector<double>* counts : {&greedy.right, &forced.right})
     for (double& count : *counts) count /= static_cast<double>(sequences);
@@ -90,7 +90,7 @@ Stored search_state(const CopyNet& net, std::int64_t length, std::int64_t steps,
   const std::vector<Parameter> all{{"z", parameter(tensor(start.shape(), z_0, start.dtype()))}};
   Adam adam(all, {});
   for (std::int64_t step = 0; step < steps; ++step) {
-    const Var loss = cross_entropy(net.logits(State(tanh(all[0].var)), batch.previous), batch.source);
+    const Var loss = cross_entropy(net.teach(State(tanh(all[0].var)), batch.source), batch.source);
     zero_grad(all);
     backward(loss);
     adam.options.rate = 0.1 * cosine_decay(step, steps, 0.01);

@@ -156,15 +156,13 @@ std::string mistakes_table(const Findings& f, const Terminal& terminal, Lang lan
                         "经典错误，长度 5、10、20 时用自己的输出的准确率 %：\n")) +
          table.text(terminal) +
          fmt::format(fmt::runtime(tr(lang, "the shift missing: reads {}, writes {}\n", "忘了移位：读入 {}，写出 {}\n")),
-                     text_of(sample), text_of(f.shift_missing.trained.net.copy(sample).tokens));
+                     text_of(sample), text_of(f.shift_missing.trained.net.copy(sample)));
 }
 
 std::string copies(const CopyNet& net, const Ids& tokens, Lang lang) {
   NoGrad no_grad;
   const std::int64_t length = tokens.shape()[1];
-  Ids previous(tokens.shape());
-  for (std::int64_t t = 0; t < length; ++t) previous.at(0, t) = t == 0 ? copy_start : tokens.at(0, t - 1);
-  const Ids own = net.copy(tokens).tokens, given = argmax(net.logits(net.encode(tokens), previous).value(), Axis{2});
+  const Ids own = net.copy(tokens), given = argmax(net.teach(net.encode(tokens), tokens).value(), Axis{2});
   const auto marks = [&](const Ids& written) {
     std::string line;
     for (std::int64_t t = 0; t < length; ++t)

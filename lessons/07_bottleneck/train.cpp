@@ -13,7 +13,7 @@ Var train_logits(const Trained& t, const CopyBatch& batch, Generator& choices) {
   const State s_0 = t.net.encode(batch.source);
   switch (t.setup.feeding) {
     case Feeding::teacher:
-      return t.net.logits(s_0, batch.previous);
+      return t.net.teach(s_0, batch.source);
     case Feeding::shift_missing:
       return t.net.logits(s_0, batch.source);
     case Feeding::scheduled: {
@@ -38,7 +38,7 @@ Trained train(const Setup& setup, std::uint64_t seed,
     if (t.step == setup.all_lengths_from) curriculum.longest = copy_longest;
     const CopyBatch batch = copy_batch(batch_size, curriculum.draw(data), data);
     const Var logits = train_logits(t, batch, choices);  // (B, T, vocab)
-    const Var loss = cross_entropy(logits, batch.source);
+    const Var loss = taught_parts().loss(logits, batch.source, Mask(batch.source.shape(), 1));
     zero_grad(all);
     backward(loss);
     clip_gradients(all, 1.0);
