@@ -50,20 +50,24 @@ const CourseLesson* current_lesson(const Course& course, const std::vector<std::
 
 void remember_check(const Course& course, const CourseLesson& lesson, const CheckReport& report, const fs::path& file) {
   if (!report.nothing.empty()) return;
-  const std::string hash = text_hash(read_file(file));
-  update_state(course, [&](CourseState& state) {
-    state.set("", "current", lesson.id);
-    state.set(lesson.id, "checked", hash);
-    state.set(lesson.id, "verdict", report.passed ? "PASSED" : report.first->code);
-    state.set(lesson.id, "place", report.passed ? "" : report.first->place);
-    if (report.passed) {
-      if (state.get(lesson.id, "state") != "passed") state.set(lesson.id, "passed_on", today());
-      state.set(lesson.id, "state", "passed");
-      state.set(lesson.id, "passed_file", hash);
-    } else if (state.get(lesson.id, "state").empty()) {
-      state.set(lesson.id, "state", "in progress");
-    }
-  });
+  try {
+    const std::string hash = text_hash(read_file(file));
+    update_state(course, [&](CourseState& state) {
+      state.set("", "current", lesson.id);
+      state.set(lesson.id, "checked", hash);
+      state.set(lesson.id, "verdict", report.passed ? "PASSED" : report.first->code);
+      state.set(lesson.id, "place", report.passed ? "" : report.first->place);
+      if (report.passed) {
+        if (state.get(lesson.id, "state") != "passed") state.set(lesson.id, "passed_on", today());
+        state.set(lesson.id, "state", "passed");
+        state.set(lesson.id, "passed_file", hash);
+      } else if (state.get(lesson.id, "state").empty()) {
+        state.set(lesson.id, "state", "in progress");
+      }
+    });
+  } catch (const std::exception& error) {  // a full disk, say: the verdict is worth showing all the same
+    misuse("./gradus", error.what(), Lang::en);
+  }
 }
 
 std::string full_report(const Course& course, const CourseLesson& lesson, const CheckReport& report,

@@ -25,6 +25,12 @@ std::string_view trimmed(std::string_view text) {
 
 fs::path state_file(const Course& course) { return course.root / "work" / "state.txt"; }
 
+CourseState load(const Course& course) {
+  std::error_code ignored;
+  if (!fs::exists(state_file(course), ignored)) return {};
+  return parse_state(read_file(state_file(course)));
+}
+
 }  // namespace
 
 std::string CourseState::get(const std::string& section, const std::string& key) const {
@@ -66,9 +72,9 @@ std::string to_text(const CourseState& state) {
 }
 
 CourseState read_state(const Course& course) {
-  std::error_code ignored;
-  if (!fs::exists(state_file(course), ignored)) return {};
-  return parse_state(read_file(state_file(course)));
+  try {
+    return load(course);
+  } catch (const FileError&) { return {}; }
 }
 
 void update_state(const Course& course, const std::function<void(CourseState&)>& change) {
@@ -77,7 +83,7 @@ void update_state(const Course& course, const std::function<void(CourseState&)>&
   const int lock = ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock >= 0) ::flock(lock, LOCK_EX);
   try {
-    CourseState state = read_state(course);
+    CourseState state = load(course);
     change(state);
     write_file(state_file(course), to_text(state));
   } catch (...) {

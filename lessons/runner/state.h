@@ -26,7 +26,7 @@ struct CourseState {
   void set(const std::string& section, const std::string& key, const std::string& value);
 };
 
-// Lines that make no sense are dropped; no file is an empty state.
+// Lines that make no sense are dropped; a file that is not there, or cannot be read, is an empty state.
 CourseState read_state(const Course& course);
 
 // Reads, changes and writes it as one step, under a lock: two terminals do not lose each other's changes, and a program

@@ -214,6 +214,14 @@ fi
 check 'grade: a directory without submissions' exits 2 gradus grade "$work/checks"
 check 'grade: no directory' exits 2 gradus grade "$work/none"
 
+unwritable_state() {
+  mv "$course/work/state.txt" "$work/state.txt" && mkdir "$course/work/state.txt"
+  gradus check 09 >"$work/out" 2>&1
+  rmdir "$course/work/state.txt" && mv "$work/state.txt" "$course/work/state.txt"
+  grep -q NOT_WRITTEN "$work/out" || { cat "$work/out"; return 1; }
+}
+check 'a state that cannot be kept does not cost the verdict' unwritable_state
+
 # Two terminals at once, and a check that is killed.
 at_once() {
   for i in 1 2 3 4; do gradus hint 09 decoder_step >/dev/null & gradus check 09 >/dev/null & done
