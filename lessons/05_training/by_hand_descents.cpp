@@ -81,6 +81,7 @@ LineChart valley_chart(Lang lang) {
     }
     chart.series.push_back(series);
   }
+  chart.y_min = 1e-8;
   chart.y_log = true;
   chart.lang = lang;
   return chart;

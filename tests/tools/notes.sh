@@ -212,7 +212,7 @@ for page in $(pages "$root"); do
   check "notes: $page: links lead somewhere in the checkout" quiet links "$root" "$page"
   check "notes: $page: formulas stand free" quiet crowded "$root" "$page"
 done
-for page in README.md $(cd "$root" && echo lessons/[0-9]*/README.md); do
+for page in README.md docs/cpp.md $(cd "$root" && echo lessons/[0-9]*/README.md); do
   check "notes: $page: both languages have the same anchors" quiet same explicit_anchors_of "$root" "$page"
   check "notes: $page: both languages have the same formulas" quiet same formulas_of "$root" "$page"
   check "notes: $page: both languages have the same code" quiet same code_of "$root" "$page"
