@@ -1,4 +1,6 @@
 // What lesson 09's exercise must do, in the order in which it is mended.
+#include <algorithm>
+
 #include "lessons/09_bahdanau/exercise.h"
 #include "lessons/common/check_decoder.h"
 #include "nn/conventions/diagnosis.h"
@@ -6,6 +8,7 @@
 namespace gradus::lesson09 {
 namespace {
 
+using check::Failure;
 using check::first_of;
 using check::has_numbers;
 using check::has_shape;
@@ -27,10 +30,11 @@ reference::DecoderConvention wanted() {
   return convention;
 }
 
-// Pairwise different, whatever the variant.
+// Pairwise different, whatever the variant, and different from the extent: a size must not pass for another.
+constexpr DecoderExtent extent{.B = 3, .T_dec = 4, .T_enc = 8};
 DecoderSizes drawn_sizes() {
-  std::int64_t lengths[] = {3, 4, 5};
-  std::int64_t d_h = 6;
+  std::int64_t lengths[] = {5, 6, 7};
+  std::int64_t d_h = 10;
   if (check::variant() > 0) {
     Generator generator(static_cast<std::uint64_t>(check::variant()), "sizes");
     for (std::int64_t i = 2; i > 0; --i) std::swap(lengths[i], lengths[generator.below(i + 1)]);
@@ -41,6 +45,11 @@ DecoderSizes drawn_sizes() {
 const DecoderSizes& sizes() {
   static const DecoderSizes drawn = drawn_sizes();
   return drawn;
+}
+
+Tensor random_like(const Var& x) {
+  Generator generator(7, "exercise");
+  return random_uniform(x.shape(), -1, 1, generator, f64);
 }
 
 // ---- shapes, all sizes different
@@ -58,8 +67,8 @@ Memory remember(const DecoderParts& parts, const Var& H, const std::optional<Mas
 
 Result shapes() {
   const DecoderParts parts = drawn_parts(1);
-  const DecoderInputs in = random_inputs(sizes(), {.B = 2, .T_dec = 3, .T_enc = 7}, false, 1);
-  const std::int64_t B = 2, T_enc = 7;
+  const DecoderInputs in = random_inputs(sizes(), extent, false, 1);
+  const std::int64_t B = extent.B, T_enc = extent.T_enc;
   Step step;
   return first_of({
       {"additive_keys",
@@ -156,8 +165,7 @@ Result step_by_hand() {
 // ---- the three checks, and the name of what is wrong
 
 struct Subject {
-  explicit Subject(bool with_mask, std::uint64_t seed = 2)
-      : inputs(random_inputs(sizes(), {.B = 3, .T_dec = 3, .T_enc = 5}, with_mask, seed)) {
+  explicit Subject(bool with_mask, std::uint64_t seed = 2) : inputs(random_inputs(sizes(), extent, with_mask, seed)) {
     const DecoderParts parts = drawn_parts(seed);
     std::vector<Parameter> named{{"W_a", parts.W_a}, {"U_a", parts.U_a}, {"v_a", parts.v_a}};
     for (const Parameter& p : reference_parameters(parts.cell)) named.push_back(p);
@@ -174,9 +182,76 @@ struct Subject {
 
 Result in_step(const std::function<Result()>& check) { return first_of({{"decoder_step", check}}); }
 
+// Whether `y` moves with the leaf `x` although no gradient goes from it to x: somewhere on the way the numbers were
+// copied and the tape was left behind.
+bool cut_off(const std::function<Var()>& y, const Var& x) {
+  const Var before = y();
+  x.zero_grad();
+  if (before.requires_grad()) backward(sum(before * Var(random_like(before))));
+  const std::vector<double> gradient = x.grad().to_vector();
+  x.zero_grad();
+  if (std::any_of(gradient.begin(), gradient.end(), [](double g) { return g != 0; })) return false;
+  const Tensor kept = copy(x.value());
+  copy_(x.mutable_value(), random_like(x));
+  const bool moves = y().value().to_vector() != before.value().to_vector();
+  copy_(x.mutable_value(), kept);
+  return moves;
+}
+
+Result nothing_is_cut_off() {
+  const DecoderParts parts = drawn_parts(2);
+  const DecoderInputs in = random_inputs(sizes(), extent, false, 2);
+  const Var keys = parameter(random_like(additive_keys(in.H, parts.U_a)));
+  const auto score = [&] { return additive_score(in.s_0, keys, parts.W_a, parts.v_a); };
+  const auto step = [&] {
+    return decoder_step(select(in.y_emb, Axis{1}, 0), in.s_0, remember(parts, in.H, std::nullopt), parts);
+  };
+  struct Way {
+    const char *place, *from, *to;
+    std::function<Var()> y;
+    Var x;
+  };
+  std::vector<Way> ways{
+      {"additive_keys", "H", "keys", [&] { return additive_keys(in.H, parts.U_a); }, in.H},
+      {"additive_keys", "U_a", "keys", [&] { return additive_keys(in.H, parts.U_a); }, parts.U_a},
+      {"additive_score", "query", "scores", score, in.s_0},
+      {"additive_score", "keys", "scores", score, keys},
+      {"additive_score", "W_a", "scores", score, parts.W_a},
+      {"additive_score", "v_a", "scores", score, parts.v_a},
+      {"decoder_step", "s_prev", "weights", [&] { return step().weights; }, in.s_0},
+      {"decoder_step", "H", "weights", [&] { return step().weights; }, in.H},
+      {"decoder_step", "s_prev", "context", [&] { return step().context; }, in.s_0},
+      {"decoder_step", "H", "context", [&] { return step().context; }, in.H},
+      {"decoder_step", "s_prev", "s_t", [&]() -> Var { return step().s_t; }, in.s_0},
+      {"decoder_step", "H", "s_t", [&]() -> Var { return step().s_t; }, in.H},
+      {"decoder_step", "y_emb", "s_t", [&]() -> Var { return step().s_t; }, in.y_emb},
+  };
+  for (const Way& way : ways) {
+    if (!cut_off(way.y, way.x)) continue;
+    Failure failure;
+    failure.code = "GRAPH_DROPPED";
+    failure.place = way.place;
+    const std::string from = way.from, to = way.to;
+    failure.why = {
+        "a change of " + from + " reaches " + to + ", yet no gradient comes back: the tape is cut in between",
+        from + " 的变化传得到 " + to + "，梯度却传不回来：中间断开了计算图"};
+    failure.fix = {"go on with the Var itself; Var(x.value()) has x's numbers and no tape",
+                   "直接用 Var 本身往下算；Var(x.value()) 只有 x 的数值，不在计算图上"};
+    return failure;
+  }
+  return std::nullopt;
+}
+
 Result self_check() {
   const Subject mine(false);
-  return in_step([&] { return check::passes(check::check_self(mine.decoder, mine.inputs)); });
+  Result failure = in_step([&] { return check::passes(check::check_self(mine.decoder, mine.inputs)); });
+  if (!failure || failure->code == to_string(GradientVerdict::nondeterministic)) return failure;
+  if (Result cut = nothing_is_cut_off()) {
+    cut->expected = failure->expected;
+    cut->got = failure->got;
+    return cut;
+  }
+  return failure;
 }
 
 Result reference_check() {
@@ -205,10 +280,132 @@ bool asked_for(const diagnosis::Finding& finding) {
          (choices.halved && finding.code.starts_with("SCALE_"));
 }
 
+// A known option of the library's tables, told in words of this lesson where it has better ones.
+Failure known(const char* field, const char* id, const char* place, check::Words why = {}) {
+  const diagnosis::Option& option = *diagnosis::find_option(field, id);
+  Failure failure;
+  failure.code = option.code;
+  failure.place = place;
+  failure.why = why.en.empty() ? check::Words{option.sentence.en, option.sentence.zh} : std::move(why);
+  failure.used = option.used;
+  failure.paper = option.paper;
+  failure.fix = {option.fix.en, option.fix.zh};
+  failure.test = option.test;
+  return failure;
+}
+
+bool same(const Var& a, const Var& b) { return !check::has_numbers("", a, b, 1e-9); }
+
+Var energy(const Var& x) { return Choices().sigmoid ? sigmoid(x) : tanh(x); }
+
+// The score, written out so that its parts can be put together wrongly.
+struct Score {
+  Var q, keys, v_a;  // (B, T_enc, d_attn) twice, (d_attn)
+  Score(const Var& query, const Var& projected, const DecoderParts& parts)
+      : q(expand_new(affine("query", query, parts.W_a, Var()), Axis{1}, projected.size(Axis{1}))),
+        keys(projected),
+        v_a(parts.v_a) {}
+  Var of(const Var& x) const { return dot(x, v_a, Axis{2}) * (Choices().halved ? 0.5 : 1.0); }
+  Var right() const { return of(energy(q + keys)); }
+};
+
+// What the scores equal instead: alone they show more than the weights do.
+Result name_the_score() {
+  const DecoderParts parts = drawn_parts(2);
+  const DecoderInputs in = random_inputs(sizes(), extent, false, 2);
+  const Score score(in.s_0, affine("keys", in.H, parts.U_a, Var()), parts);
+  const Var got = additive_score(in.s_0, score.keys, parts.W_a, parts.v_a);
+  if (same(got, score.right())) return std::nullopt;
+  if (same(got, softmax(score.right(), Axis{1}))) {
+    Failure failure = known("normaliser", "twice", "additive_score",
+                            {"additive_score returns softmax(e), weights, where the scores e themselves are asked for",
+                             "additive_score 返回的是 softmax(e)，即权重，而这里要的是分数 e 本身"});
+    failure.used = "e_i = softmax(v_a . tanh(W_a s + U_a h_i))";
+    failure.paper = "e_i = v_a . tanh(W_a s + U_a h_i)";
+    failure.fix = {"return the scores; attend takes their softmax, once, with the mask",
+                   "返回分数；softmax 由 attend 来做，只做一次，并且带掩码"};
+    failure.test.clear();
+    return failure;
+  }
+  if (same(got, energy(score.of(score.q + score.keys)))) {
+    Failure failure = known("energy", "tanh_outside", "additive_score",
+                            {"the tanh stands around the whole score instead of inside, before v_a",
+                             "tanh 套在整个分数外面，没有放在里面、v_a 之前"});
+    failure.used = "e_i = tanh(v_a . (W_a s + U_a h_i))";
+    failure.paper = "e_i = v_a . tanh(W_a s + U_a h_i)";
+    failure.fix = {"tanh first, then the dot product with v_a", "先做 tanh，再与 v_a 做点积"};
+    return failure;
+  }
+  if (same(got, score.of(energy(score.q) + energy(score.keys)))) return known("v_a", "separate", "additive_score");
+  if (same(got, score.of(energy(score.q) + score.keys))) return known("v_a", "query_only", "additive_score");
+  if (same(got, score.of(score.q + energy(score.keys)))) return known("v_a", "keys_only", "additive_score");
+  return std::nullopt;
+}
+
+// What the results of a step equal instead. Without a mask, so that a forgotten one hides nothing.
+Result name_the_step() {
+  const DecoderParts parts = drawn_parts(2);
+  const DecoderInputs in = random_inputs(sizes(), extent, false, 2);
+  const Var y = select(in.y_emb, Axis{1}, 0), keys = affine("keys", in.H, parts.U_a, Var());
+  const auto asked_by = [&](const Var& query) { return attend(Score(query, keys, parts).right(), in.H); };
+  const auto after = [&](const Var& context) {
+    return parts.cell.step(
+        concat(Choices().context_first ? std::vector<Var>{context, y} : std::vector<Var>{y, context}, Axis{1}), in.s_0);
+  };
+  const Step got = decoder_step(y, in.s_0, {keys, in.H, std::nullopt}, parts);
+  const auto swapped = [](check::Words why) {
+    Failure failure = known("query", "s_t", "decoder_step", std::move(why));
+    failure.used = "e_{t,i} = score(s_t, h_i)";
+    failure.fix = {"attend once, with s_prev, before the cell: it reads that c_t, and c_t and its weights are returned",
+                   "在循环单元之前用 s_prev 做一次注意力：循环单元读这个 c_t，返回的也是这个 c_t 及其权重"};
+    return failure;
+  };
+  const Attended right = asked_by(in.s_0);
+  if (same(got.s_t, in.s_0)) {
+    Failure failure;
+    failure.code = "CELL_STATE_OLD";
+    failure.place = "decoder_step";
+    failure.why = {"the state that you return is exactly s_{t-1}", "返回的状态恰好就是 s_{t-1}"};
+    failure.used = "s_t = s_{t-1}";
+    failure.paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1})";
+    failure.fix = {"return the state that the cell gives", "返回循环单元给出的状态"};
+    return failure;
+  }
+  if (!same(got.weights, right.weights)) {
+    if (same(got.weights, asked_by(got.s_t).weights))
+      return swapped({"the weights are those that s_t asks for, the state after the step",
+                      "这些权重是用 s_t，即该步之后的状态查询得到的"});
+    const Var mean = sum(in.H, Axis{1}) * (1.0 / static_cast<double>(extent.T_enc));
+    for (const Var& stand_in : {Var(mean * 0.0), mean}) {
+      if (same(got.weights, asked_by(after(stand_in)).weights))
+        return swapped({"the cell has run once before the weights, without c_t, and its result is the query",
+                        "在求权重之前，循环单元已在没有 c_t 的情况下运行了一次，查询就是它的结果"});
+    }
+    return std::nullopt;
+  }
+  if (same(got.context, right.context)) return std::nullopt;
+  if (same(got.context, asked_by(got.s_t).context))
+    return swapped({"the context that you return is mixed with what s_t asks for; the cell read another one",
+                    "返回的上下文是用 s_t 查询后混合出来的，不是循环单元读过的那个"});
+  if (same(got.context, tanh(right.context))) return known("squash", "tanh", "decoder_step");
+  return std::nullopt;
+}
+
 Result diagnose() {
+  for (const auto& name_it : {name_the_score, name_the_step}) {
+    try {
+      if (Result named = name_it()) return named;
+    } catch (const Error&) {}  // what is thrown is the business of the parts
+  }
   const Subject mine(true);
   diagnosis::Verdict verdict = diagnosis::diagnose(check::trace_of(mine.decoder, mine.inputs, "bahdanau2014"));
   std::erase_if(verdict.findings, asked_for);
+  for (diagnosis::Finding& finding : verdict.findings) {
+    if (finding.code == "MASK_MISSING") {
+      finding.fix = {"hand memory.mask to attend: attend(scores, memory.values, memory.mask)",
+                     "把 memory.mask 交给 attend：attend(scores, memory.values, memory.mask)"};
+    }
+  }
   return check::passes(verdict);
 }
 

@@ -173,6 +173,12 @@ Result passes(const GradientReport& report) {
     failure.why = {"a parameter changes nothing at all, so there is no gradient to check",
                    "有一个参数对结果毫无影响，因此没有梯度可查"};
   }
+  if (report.verdict == GradientVerdict::nondeterministic) {
+    failure.why = {"the same inputs give other numbers later: something is kept from one call to the next",
+                   "同样的输入，后来算出的数却变了：有东西从一次调用留到了下一次"};
+    failure.fix = {"keep no number between calls: no static or global variable",
+                   "不要在两次调用之间保留数值：不用 static 变量，也不用全局变量"};
+  }
   for (const GradientEntry& entry : report.entries) {
     if (entry.verdict != report.verdict) continue;
     const std::string name = fmt::format("d/d{}{}", entry.name, position_text(entry.position));

@@ -868,6 +868,21 @@ Field scale_field() {
        .paper = "softmax(e)",
        .fix = {"remove the division", "去掉除法"},
        .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
+      {.id = "over_sqrt_d_attn",
+       .code = "SCALE_OVER_SQRT_D",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             if (score(m).score != Score::additive || !has(a, "v_a")) return false;
+             const double d_attn = static_cast<double>(get(a, "v_a").data.size());
+             attention(m).temperature = std::sqrt(d_attn);
+             return d_attn > 1;
+           },
+       .sentence = {"the scores are divided by sqrt(d_attn), which this score does not do",
+                    "分数被除以 sqrt(d_attn)，而这种打分不该缩放"},
+       .used = "softmax(e / sqrt(d_attn))",
+       .paper = "softmax(e)",
+       .fix = {"remove the division", "去掉除法"},
+       .test = "CHECK(check_reference(decoder, inputs, claimed).passed);"},
       {.id = "over_d",
        .code = "SCALE_OVER_D",
        .apply = [](Model& m, const Arrays&) { return score(m).scale = Scale::over_d, true; },
@@ -890,8 +905,9 @@ Field scale_field() {
        .apply = [](Model& m, const Arrays&) { return score(m).scale = Scale::over_sqrt_length, true; },
        .sentence = {"the scores are divided by sqrt(T_enc), the wrong size", "分数被除以 sqrt(T_enc)，尺寸用错了"},
        .used = "softmax(e / sqrt(T_enc))",
-       .paper = "softmax(e / sqrt(d_k))",
-       .fix = {"divide by sqrt of the features' size", "除以特征维度的平方根"},
+       .paper = "softmax(e), with scaled dot products softmax(e / sqrt(d_k))",
+       .fix = {"remove the division; only scaled dot products have one, by sqrt(d_k)",
+               "去掉除法；只有缩放点积才除，除的是 sqrt(d_k)"},
        .test = "CHECK(weights do not depend on how much padding follows);"},
       {.id = "estimated",
        .code = "SCALE_OTHER",
@@ -939,8 +955,8 @@ std::vector<Field> weight_fields() {
                     "softmax 沿批次进行：不同样本的权重互相竞争"},
        .used = "alpha_{b,i} = exp(e_{b,i}) / sum_b exp(e_{b,i})",
        .paper = "alpha_{b,i} = exp(e_{b,i}) / sum_i exp(e_{b,i})",
-       .fix = {"softmax over the encoder positions: softmax(e, Axis{2}) of (B, T_dec, T_enc)",
-               "沿编码器位置做 softmax"},
+       .fix = {"softmax over the encoder positions, the last axis: Axis{1} of (B, T_enc), Axis{2} of (B, T_dec, T_enc)",
+               "沿编码器位置即最后一轴做 softmax：(B, T_enc) 用 Axis{1}，(B, T_dec, T_enc) 用 Axis{2}"},
        .test = "CHECK(sum(alpha, Axis{2}) == 1) and row 0 alone must give row 0"},
       {.id = "queries",
        .code = "SOFTMAX_AXIS_QUERIES",

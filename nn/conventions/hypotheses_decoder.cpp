@@ -224,7 +224,7 @@ std::vector<Field> input_fields() {
                     "循环单元输入里本该是上下文的位置全是零"},
        .used = "s_t = RNN([y_{t-1}; 0], s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; c_t], s_{t-1})",
-       .fix = {"pass the context", "传入上下文"},
+       .fix = {"attend before the cell runs, then pass it c_t", "先做注意力，再让循环单元读 c_t"},
        .test = "CHECK(probe_context_route(decoder, inputs, ContextRoute::this_step).passed);"},
       {.id = "attentional_zero",
        .code = "INPUT_FEED_ZERO",

@@ -1,4 +1,4 @@
-// GC_WRONG_GRADIENT: the weights are cut off from the tape
+// GRAPH_DROPPED: the weights are cut off from the tape
 #include "lessons/09_bahdanau/exercise.h"
 
 namespace gradus::lesson09 {
