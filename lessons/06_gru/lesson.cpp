@@ -36,9 +36,10 @@ int run(const Options& options) {
                                   trace_lstm(terminal, lang), truncated(terminal, lang)})
     say("\n" + part);
   say(fmt::format(
-      fmt::runtime(tr(
-          lang, "\nRecall: which of {} symbols was first; chance {:.1f} %; {} steps. Text: {} steps; losses in bits\n",
-          "\n回忆：{} 个符号中哪个是第一个；随机水平 {:.1f} %；{} 步。文本：{} 步；损失以比特计\n")),
+      fmt::runtime(tr(lang,
+                      "\nRecall: which of {} symbols was first; chance {:.1f} %; {} steps.\nText: {} steps; losses in "
+                      "bits a character\n",
+                      "\n回忆：{} 个符号中哪个是第一个；随机水平 {:.1f} %；{} 步。文本：{} 步；损失以比特计\n")),
       symbols, 100.0 / symbols, plan.recall_steps, plan.text_steps));
   const Findings f = find_out(plan, options, terminal);
   for (const TextResult& t : f.texts) save_checkpoint(file_in(options, t.lang), {parameters(t.training.net)});

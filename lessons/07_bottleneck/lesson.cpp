@@ -17,7 +17,7 @@ extern const Lesson lesson;
 
 Plan plan_for(const Options& options) {
   Plan plan{4500, 1500, 1000, 400};
-  if (options.quick) plan = {600, 300, 125, 100};
+  if (options.quick) plan = {1500, 400, 125, 100};
   if (options.full) plan = {24000, 6000, 1000, 1000};
   if (options.steps) plan = {*options.steps, std::min(*options.steps, plan.small_steps), plan.sequences, plan.search};
   if (options.steps && *options.steps < 50) plan.sequences = 25, plan.search = *options.steps;
@@ -37,11 +37,12 @@ int run(const Options& options) {
                                   what_reaches_the_logits(terminal, lang)})
     say("\n" + part);
   say(fmt::format(
-      fmt::runtime(tr(lang,
-                      "\nCopy digits, lengths 1 to {}; chance 10 %; seed {}; {} steps, then small models of {} steps\n"
-                      "encoder's summary, decoder's loops, loss: {}\n",
-                      "\n复制数字，长度 1 到 {}；随机水平 10 %；种子 {}；训练 {} 步，几个小模型各 {} 步\n"
-                      "编码器的摘要、解码器的循环、损失：{}\n")),
+      fmt::runtime(
+          tr(lang,
+             "\nCopy digits, lengths 1 to {}; chance 10 %; seed {}; {} steps,\nthen small models of {} steps;\n"
+             "encoder's summary, decoder's loops, loss: {}\n",
+             "\n复制数字，长度 1 到 {}；随机水平 10 %；种子 {}；训练 {} 步，几个小模型各 {} 步\n"
+             "编码器的摘要、解码器的循环、损失：{}\n")),
       copy_longest, options.seed, plan.steps, plan.small_steps, taught_parts().whose.in(lang)));
   const Findings f = find_out(plan, options, terminal);
   save_checkpoint(file_in(options, "model.safetensors"), {parameters(f.main.trained.net)});
