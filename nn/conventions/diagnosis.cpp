@@ -297,7 +297,8 @@ class Search {
     const auto elsewhere = [](MemoryRead read) { return read != MemoryRead::own && read != MemoryRead::time_reversed; };
     return (a.axis != SoftmaxAxis::keys && a.axis != SoftmaxAxis::singleton) || elsewhere(a.keys) ||
            elsewhere(a.values) || a.mask_read == MaskRead::next_example || a.mask_read == MaskRead::previous_example ||
-           m.query_of_next_example || !m.dropped.shape.empty() || m.run.over_the_batch ||
+           a.mask_read == MaskRead::longest_first || a.mask_read == MaskRead::shortest_first ||
+           elsewhere(m.query_read) || !m.dropped.shape.empty() || m.run.over_the_batch ||
            m.both.merge == Merge::reshaped || m.heads.mask == HeadMask::tiled;
   }
 
@@ -850,6 +851,14 @@ class Search {
     };
     const bool by_keys = sums_to_one(shape.size() - 1), by_batch = sums_to_one(0),
                by_steps = sums_to_one(shape.size() - 2);
+    // Over all axes but one.
+    const auto jointly_one = [&](std::size_t kept) {
+      std::size_t stride = 1;
+      for (std::size_t k = kept + 1; k < shape.size(); ++k) stride *= shape[k];
+      Vec sums(shape[kept]);
+      for (std::size_t k = 0; k < all; ++k) sums[k / stride % shape[kept]] += alpha.data[k];
+      return std::all_of(sums.begin(), sums.end(), [&](double sum) { return std::fabs(sum - 1) < eps; });
+    };
     bool ones = true;
     double padded = 0;
     std::set<std::size_t> leaking;  // steps at which padding gets weight
@@ -869,6 +878,11 @@ class Search {
       return {{Kind::axis, {"; the weights sum to 1 over the batch", "；权重沿批次求和为 1"}}};
     if (!by_keys && by_steps && T > 1)
       return {{Kind::axis, {"; the weights sum to 1 over the decoder steps", "；权重沿解码步求和为 1"}}};
+    if (!by_keys && jointly_one(shape.size() - 2) && B > 1)
+      return {{Kind::axis, {"; the weights of a step sum to 1 over the whole batch", "；每一步的权重对整批求和为 1"}}};
+    if (!by_keys && jointly_one(0) && T > 1)
+      return {{Kind::axis,
+               {"; the weights of an example sum to 1 over all its steps", "；每个样本的权重对它的所有步求和为 1"}}};
     if (padded > eps) {
       Words seen = {"; padding gets weight", "；填充得到了权重"};
       if (leaking.size() < T) {

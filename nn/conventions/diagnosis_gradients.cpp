@@ -33,6 +33,8 @@ struct WrongBackward {
 const std::vector<WrongBackward>& wrong_backwards() {
   static const Said keep = {"keep it in the graph within a sequence", "同一序列内让它留在计算图里"};
   static const Said sum = {"add to the gradient at every use: +=, not =", "每次使用都要累加梯度：用 += 而不是 ="};
+  static const Said both_ways = {"d_h_i = alpha_i d_c plus what flows back from the score of h_i: +=, not =",
+                                 "d_h_i = alpha_i d_c 加上从 h_i 的分数回传的部分：用 += 而不是 ="};
   static const Said softmax = {"d_e = alpha * (d_alpha - sum(alpha * d_alpha)) along the keys",
                                "沿键的方向：d_e = alpha * (d_alpha - sum(alpha * d_alpha))"};
   static const std::vector<WrongBackward> all = {
@@ -71,6 +73,19 @@ const std::vector<WrongBackward>& wrong_backwards() {
        {"the attention weights were detached: no gradient flows through the score",
         "注意力权重被 detach 了：没有梯度流经分数"},
        keep},
+      {"KEYS_DETACHED",
+       {Cut::keys},
+       Seen::all,
+       {"the gradient of % has the way through the context alone: the way through the scores, which read H too, is "
+        "missing",
+        "% 的梯度只有经上下文的那条路：分数也读取 H，经分数的那条路缺失"},
+       both_ways},
+      {"VALUES_DETACHED",
+       {Cut::values},
+       Seen::all,
+       {"the gradient of % has the way through the scores alone: the way through the context, alpha_i d_c, is missing",
+        "% 的梯度只有经分数的那条路：经上下文的那条路 alpha_i d_c 缺失"},
+       both_ways},
       {"GRAD_SOFTMAX",
        {.softmax = SoftmaxSlope::diagonal},
        Seen::all,

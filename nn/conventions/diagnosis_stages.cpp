@@ -143,10 +143,10 @@ class Stages {
     Array queries = model_.query_given
                         ? use("query")
                         : stacked(T_, [&](std::size_t b, std::size_t t) { return parts(is_.query, b, t); });
-    if (model_.query_of_next_example) {
-      AttentionConvention rolled;
-      rolled.values = MemoryRead::next_example;
-      queries = attention_values(rolled, {}, queries);
+    if (model_.query_read != MemoryRead::own) {
+      AttentionConvention elsewhere;
+      elsewhere.values = model_.query_read;
+      queries = attention_values(elsewhere, {}, queries);
     }
     Arrays parameters;
     for (const char* name : {"W_a", "U_a", "v_a", "b_a", "b_v"})
@@ -457,7 +457,7 @@ Arrays decoded(const Model& model, const Arrays& given, const Arrays* still = nu
 // Hypotheses that the free-running reference does not have.
 bool stage_by_stage(const Model& m) {
   return m.weights_of_the_step_before || m.context_factor != 1 || m.keys_are_projected_twice ||
-         m.query_of_next_example || m.weighing != Model::Weighing::weights || m.memory_not_carried ||
+         m.query_read != MemoryRead::own || m.weighing != Model::Weighing::weights || m.memory_not_carried ||
          m.first_state_ignored || m.contexts_add_up || m.cell_is_residual || m.input_is_added || m.vector_is_added ||
          m.readout_is_added || !m.dropped.shape.empty();
 }

@@ -54,9 +54,9 @@ struct Model {
   reference::StackedFinal stacked = reference::StackedFinal::top_layer;
   reference::MultiHeadConvention heads;  // but its attention, which stands in decoder
   bool keys_are_projected_twice = false;
-  bool weights_of_the_step_before = false;  // c_t = sum of alpha_{t-1,i} h_i
-  bool query_given = false;                 // the trace holds the queries themselves
-  bool query_of_next_example = false;
+  bool weights_of_the_step_before = false;                        // c_t = sum of alpha_{t-1,i} h_i
+  bool query_given = false;                                       // the trace holds the queries themselves
+  reference::MemoryRead query_read = reference::MemoryRead::own;  // of which example's state
   // What the values are weighed with: the weights, the raw scores, or weights that no mask touched.
   enum class Weighing { weights, scores, unmasked } weighing = Weighing::weights;
   bool contexts_add_up = false;      // c_t = c_{t-1} + the weighted sum

@@ -40,6 +40,18 @@ bool some_row_is_full(const Arrays& a) {
   return false;
 }
 
+// Every example attends with the state of this one.
+template <MemoryRead read> bool query_of(Model& m, const Arrays& a) {
+  m.query_read = read;
+  return has(a, "H") && get(a, "H").dim(0) > (read == MemoryRead::previous_example ? 2u : 1u);
+}
+
+// The masks sorted by length (for packing), the rows as they were.
+template <bool longest_first> bool masks_are_sorted(Model& m, const Arrays& a) {
+  attention(m).mask_read = longest_first ? MaskRead::longest_first : MaskRead::shortest_first;
+  return padded(a) && sorted_by_length(get(a, "mask"), longest_first).data != get(a, "mask").data;
+}
+
 bool first_row_is_full(const Arrays& a) {
   const Row row = get(a, "mask").row({0});
   return std::all_of(row.begin(), row.end(), [](double x) { return x != 0; });
@@ -473,13 +485,41 @@ std::vector<Field> score_detail_fields() {
       {.id = "query_of_next_example",
        .code = "ATTN_QUERY_OTHER_EXAMPLE",
        .kind = Kind::axis,
-       .apply = [](Model& m,
-                   const Arrays& a) { return m.query_of_next_example = true, has(a, "H") && get(a, "H").dim(0) > 1; },
+       .apply = query_of<MemoryRead::next_example>,
        .sentence = {"the query is another example's state", "查询是批内另一个样本的状态"},
        .used = "e_{b,i} = score(s_{b+1}, h_{b,i})",
        .paper = "e_{b,i} = score(s_b, h_{b,i})",
        .fix = {"index queries and keys by the same example", "查询与键按同一样本索引"},
        .test = "run example 0 alone: CHECK(alpha of row 0 is unchanged);"},
+      {.id = "query_of_previous_example",
+       .code = "ATTN_QUERY_OTHER_EXAMPLE",
+       .kind = Kind::axis,
+       .apply = query_of<MemoryRead::previous_example>,
+       .sentence = {"the query is the previous example's state", "查询是批内前一个样本的状态"},
+       .used = "e_{b,i} = score(s_{b-1}, h_{b,i})",
+       .paper = "e_{b,i} = score(s_b, h_{b,i})",
+       .fix = {"index queries and keys by the same example", "查询与键按同一样本索引"},
+       .test = "run example 0 alone: CHECK(alpha of row 0 is unchanged);"},
+      {.id = "query_of_last_example",
+       .code = "ATTN_QUERY_OTHER_EXAMPLE",
+       .kind = Kind::axis,
+       .apply = query_of<MemoryRead::last_example>,
+       .sentence = {"every example attends with the last example's state", "每个样本都用批内最后一个样本的状态作查询"},
+       .used = "e_{b,i} = score(s_B, h_{b,i}), s_B the last of the batch",
+       .paper = "e_{b,i} = score(s_b, h_{b,i})",
+       .fix = {"hidden[-1] is the top layer of (layers, B, d_s) only: of (B, d_s) take all rows",
+               "hidden[-1]只在 (layers, B, d_s) 时是顶层；(B, d_s) 时要取所有行"},
+       .test = "run example 0 alone: CHECK(alpha of row 0 is unchanged);"},
+      {.id = "query_of_first_example",
+       .code = "ATTN_QUERY_OTHER_EXAMPLE",
+       .kind = Kind::axis,
+       .apply = query_of<MemoryRead::first_example>,
+       .sentence = {"every example attends with the first example's state", "每个样本都用批内第一个样本的状态作查询"},
+       .used = "e_{b,i} = score(s_1, h_{b,i}), s_1 the first of the batch",
+       .paper = "e_{b,i} = score(s_b, h_{b,i})",
+       .fix = {"take all rows of (B, d_s): hidden[0] of it is the first example",
+               "(B, d_s) 要取所有行：hidden[0] 只是第一个样本"},
+       .test = "swap two examples: CHECK(their weights are swapped, too);"},
   };
   fields.push_back({"energy", {Stage::score, Stage::weights}, {"the energy", "能量函数"}, generic, {}});
   fields.back().options = {
@@ -988,6 +1028,17 @@ std::vector<Field> weight_fields() {
        .paper = "alpha_{t,i} = exp(e_{t,i}) / sum_i exp(e_{t,i})",
        .fix = {"softmax over the last axis alone", "只沿最后一维做 softmax"},
        .test = "CHECK(sum(alpha, Axis{2}) == 1);"},
+      {.id = "batch_and_keys",
+       .code = "SOFTMAX_AXIS_ALL",
+       .kind = Kind::axis,
+       .apply = [](Model& m, const Arrays&) { return attention(m).axis = SoftmaxAxis::batch_and_keys, true; },
+       .sentence = {"the softmax of a step runs over the whole batch: no axis is named",
+                    "每一步的 softmax 对整批一起归一化：没有指明轴"},
+       .used = "alpha_{b,i} = exp(e_{b,i}) / sum_{b,i} exp(e_{b,i})",
+       .paper = "alpha_{b,i} = exp(e_{b,i}) / sum_i exp(e_{b,i})",
+       .fix = {"name the axis of the encoder positions: exp(e) / exp(e).sum(-1, keepdims=True)",
+               "指明编码器位置所在的轴：exp(e) / exp(e).sum(-1, keepdims=True)"},
+       .test = "CHECK(sum(alpha, Axis{2}) == 1) and row 0 alone must give row 0"},
       {.id = "all",
        .code = "SOFTMAX_AXIS_ALL",
        .kind = Kind::axis,
@@ -1295,6 +1346,28 @@ std::vector<Field> weight_fields() {
                    const Arrays& a) { return attention(m).mask_read = MaskRead::previous_example, padded(a); },
        .sentence = {"the mask belongs to another example of the batch", "掩码是批内另一个样本的"},
        .used = "the mask of another example",
+       .paper = paper,
+       .fix = {"sort masks and sentences together", "掩码与句子一起排序"},
+       .test = pads},
+      {.id = "longest_first",
+       .code = "MASK_OTHER_EXAMPLE",
+       .kind = Kind::mask,
+       .apply = masks_are_sorted<true>,
+       .sentence =
+           {"the mask belongs to another example: the masks are sorted by length, longest first, the sentences are not",
+            "掩码是批内另一个样本的：掩码按长度从长到短排过序，句子没有"},
+       .used = "mask_{b,i} = i < sorted(lengths)_b, descending",
+       .paper = paper,
+       .fix = {"sort masks and sentences together", "掩码与句子一起排序"},
+       .test = pads},
+      {.id = "shortest_first",
+       .code = "MASK_OTHER_EXAMPLE",
+       .kind = Kind::mask,
+       .apply = masks_are_sorted<false>,
+       .sentence = {"the mask belongs to another example: the masks are sorted by length, shortest first, the "
+                    "sentences are not",
+                    "掩码是批内另一个样本的：掩码按长度从短到长排过序，句子没有"},
+       .used = "mask_{b,i} = i < sorted(lengths)_b, ascending",
        .paper = paper,
        .fix = {"sort masks and sentences together", "掩码与句子一起排序"},
        .test = pads},

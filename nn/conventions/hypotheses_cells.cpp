@@ -756,6 +756,16 @@ std::vector<Field> lstm_fields() {
        .paper = "c = f c + i g",
        .fix = {"multiply by f, not 1 - f", "乘 f 而不是 1 - f"},
        .test = "b_f = 20: CHECK(memory is kept);"},
+      {.id = "of_hidden",
+       .code = "LSTM_FORGET_OF_HIDDEN",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return put(lstm(m), &LstmConvention::forget, LstmForget::of_hidden); },
+       .sentence = {"the forget gate multiplies the hidden state h where it should multiply the memory cell c",
+                    "遗忘门乘的是隐藏状态 h，本该乘细胞状态 c"},
+       .used = "c_t = f h_{t-1} + i g",
+       .paper = "c_t = f c_{t-1} + i g",
+       .fix = {"multiply the old memory by f", "用 f 乘旧的细胞状态"},
+       .test = "b_f = 20, b_i = -20: CHECK(memory is kept);"},
   };
   const char* memory_test = "c = 5, f = 1, i = 0: CHECK(the memory is still 5 one step later);";
   fields.push_back({"opening",
@@ -799,6 +809,7 @@ std::vector<Field> lstm_fields() {
        .kind = Kind::lstm,
        .apply =
            [](Model& m, const Arrays&) {
+             if (lstm(m) && lstm(m)->forget == LstmForget::of_hidden) return false;  // nobody reads c then
              put(lstm(m), &LstmConvention::output_activation, Activation::identity);
              return put(lstm(m), &LstmConvention::memory, Activation::tanh);
            },
@@ -817,6 +828,17 @@ std::vector<Field> lstm_fields() {
        .used = "c_t = tanh(f c_{t-1} + i g), h_t = o tanh(c_t)",
        .paper = "c_t = f c_{t-1} + i g, h_t = o tanh(c_t)",
        .fix = {"drop the tanh around f c_{t-1} + i g", "去掉 f c_{t-1} + i g 外面的 tanh"},
+       .test = memory_test},
+      {.id = "exchanged",
+       .code = "LSTM_STATES_EXCHANGED",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return put(lstm(m), &LstmConvention::exchanges, true); },
+       .sentence = {"hidden state and memory cell change places after every step",
+                    "每一步之后隐藏状态与细胞状态都对调了"},
+       .used = "(c_t, h_t) = LSTM(x_t, (h_{t-1}, c_{t-1}))",
+       .paper = "(h_t, c_t) = LSTM(x_t, (h_{t-1}, c_{t-1}))",
+       .fix = {"unpack in the order in which the cell returns them: h, c in PyTorch",
+               "按返回的顺序解包：PyTorch 是 h, c"},
        .test = memory_test},
   };
   return fields;
@@ -927,7 +949,7 @@ std::vector<Field> run_fields() {
   };
   fields.push_back({"direction_weights",
                     {Stage::run},
-                    {"which weights a direction has", "每个方向用哪套权重"},
+                    {"which weights and which initial state a direction has", "每个方向用哪套权重与初始状态"},
                     {"two directions whose weights and initial states differ", "两个方向的权重与初始状态互不相同"},
                     {}});
   fields.back().options = {

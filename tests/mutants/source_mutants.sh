@@ -117,6 +117,10 @@ nn/conventions/reference/lstm.cpp | c = activate(convention.memory, std::move(c)
 nn/conventions/reference/attention.cpp | nonzero(mask, b, i) && i >= query; | nonzero(mask, b, i) && i > query; | nn
 nn/conventions/reference/attention.cpp | return query > 0 || nonzero(mask, b, i); | return nonzero(mask, b, i); | nn
 nn/conventions/hypotheses_attention.cpp | query->data == key->data; | false; | nn
+nn/conventions/reference/lstm.cpp | LstmForget::of_hidden ? state.h : state.c; | LstmForget::of_hidden ? state.c : state.c; | nn
+nn/conventions/reference/decoder.cpp | as_cut(Cut::keys), mask_ | H, mask_ | nn
+nn/conventions/reference/decoder.cpp | as_cut(Cut::values)), mask_ | H), mask_ | nn
+nn/conventions/diagnosis.cpp | jointly_one(shape.size() - 2) && B > 1 | false | nn
 LIST
 )
 

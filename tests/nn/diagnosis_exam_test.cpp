@@ -1,5 +1,5 @@
 // The exams: models with planted mistakes, and correct ones, made by people who had not read the library. What is
-// planted stands in exam.tsv of tests/fixtures/exam and exam2, what was answered at first in first_run.tsv.
+// planted stands in exam.tsv of tests/fixtures/exam, exam2 and exam3, what was answered at first in first_run.tsv.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "nn/conventions/diagnosis.h"
+#include "nn/conventions/diagnosis_stages.h"
 #include "nn/formats/json.h"
 
 using namespace gradus;
@@ -20,6 +21,7 @@ namespace {
 
 const std::string exam = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam/";
 const std::string exam2 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam2/";
+const std::string exam3 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam3/";
 
 std::string file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -44,7 +46,7 @@ std::set<std::string> mistakes(const Verdict& v) {
 }  // namespace
 
 TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and correct models raise no alarm") {
-  const std::pair<std::string, std::size_t> exams[] = {{exam, 50}, {exam2, 14}};
+  const std::pair<std::string, std::size_t> exams[] = {{exam, 50}, {exam2, 14}, {exam3, 13}};
   for (const auto& [directory, models] : exams) {
     const Json expected = parse_json(file(directory + "expected.json"));
     REQUIRE(expected.as_object().size() == models);
@@ -121,6 +123,56 @@ TEST_CASE("diagnosis exam: of heads that nothing explains, the axis is read off 
     CHECK(v.find("UNKNOWN")->sentence.en.find(weights ? "the weights disagree already" : "the weights agree") !=
           std::string::npos);
   }
+}
+
+TEST_CASE("diagnosis exam: unknown weights that sum to 1 over several axes together are a matter of the axis") {
+  const struct {
+    bool by_step;
+    const char* said;
+  } rows[] = {{true, "of a step sum to 1 over the whole batch"}, {false, "of an example sum to 1 over all its steps"}};
+  for (const auto& row : rows) {
+    Trace trace = read_trace(exam3 + "04.safetensors");
+    Array& alpha = trace.arrays.at("alpha");
+    const std::size_t B = alpha.dim(0), T = alpha.dim(1), n = alpha.dim(2);
+    for (std::size_t b = 0; b < B; ++b)
+      for (std::size_t t = 0; t < T; ++t)
+        for (std::size_t i = 0; i < n; ++i)
+          alpha.at({b, t, i}) = i == (b + t) % n ? 1 / static_cast<double>(row.by_step ? B : T) : 0;
+    const Verdict v = diagnose(trace);
+    INFO(v.text());
+    REQUIRE(v.find("UNKNOWN"));
+    CHECK(v.find("UNKNOWN")->kind == Kind::axis);
+    CHECK(v.find("UNKNOWN")->sentence.en.find(row.said) != std::string::npos);
+  }
+}
+
+TEST_CASE("diagnosis exam: of the two ways into the annotations, the one that the gradient lacks is named") {
+  Trace trace = read_trace(exam3 + "10.safetensors");
+  CHECK(diagnose(trace).code() == "KEYS_DETACHED");
+  Model m;
+  m.decoder = reference::bahdanau2014_maxout();
+  m.decoder.readout = {reference::s_t, reference::y_emb, reference::c_t};
+  std::get<reference::GruConvention>(m.decoder.cell).biases = reference::Biases::one;
+  reference::Arrays at = trace.arrays;
+  for (const char* name : {"s", "alpha", "c", "logits"}) at.erase(name);
+  const Array seed = trace.gradients.at("logits");
+  const auto loss = [&] {
+    const Array made = reference::get(whole_forward(trace.kind, m, at), "logits");
+    double sum = 0;
+    for (std::size_t k = 0; k < seed.data.size(); ++k) sum += made.data[k] * seed.data[k];
+    return sum;
+  };
+  Array& given = trace.gradients.at("H");
+  for (std::size_t k = 0; k < given.data.size(); ++k) {
+    double& h = at.at("H").data[k];
+    const double kept = h;
+    h = kept + 1e-5;
+    const double above = loss();
+    h = kept - 1e-5;
+    given.data[k] = (above - loss()) / 2e-5 - given.data[k];  // the other way alone
+    h = kept;
+  }
+  CHECK(diagnose(trace).code() == "VALUES_DETACHED");
 }
 
 TEST_CASE("diagnosis exam: an unknown cell is a GRU's trouble only if its first step is") {

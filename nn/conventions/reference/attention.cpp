@@ -42,6 +42,8 @@ bool allowed(MaskRead read, const Array* mask, const Array* query_mask, std::siz
       return query > 0 || nonzero(mask, b, i);
     case MaskRead::later_steps:
       return query == 0 || nonzero(mask, b, i);
+    case MaskRead::longest_first:
+    case MaskRead::shortest_first:  // the mask has been sorted by then
     case MaskRead::keys:
       break;
   }
@@ -130,6 +132,8 @@ std::vector<std::size_t> group_key(const AttentionConvention& c, std::size_t b, 
       return {b, t, i};
     case SoftmaxAxis::keys_and_queries:
       return {b};
+    case SoftmaxAxis::batch_and_keys:
+      return {t};
     case SoftmaxAxis::all:
       return {};
     case SoftmaxAxis::heads:
@@ -151,6 +155,7 @@ Array read_memory(MemoryRead read, const Array& H) {
       if (read == MemoryRead::next_example) out.set_row({b, i}, H.row({(b + 1) % B, i}));
       if (read == MemoryRead::previous_example) out.set_row({b, i}, H.row({(b + B - 1) % B, i}));
       if (read == MemoryRead::first_example) out.set_row({b, i}, H.row({0, i}));
+      if (read == MemoryRead::last_example) out.set_row({b, i}, H.row({B - 1, i}));
       if (read == MemoryRead::time_reversed) out.set_row({b, i}, H.row({b, T - 1 - i}));
       const std::size_t flat = b * T + i;  // place in the buffer whose rows lie in the order (T, B)
       if (read == MemoryRead::reshaped) out.set_row({b, i}, H.row({flat % B, flat / B}));
@@ -161,9 +166,25 @@ Array read_memory(MemoryRead read, const Array& H) {
 
 }  // namespace
 
+Array sorted_by_length(const Array& mask, bool longest_first) {
+  std::vector<Vec> rows;
+  for (std::size_t b = 0; b < mask.dim(0); ++b) rows.push_back(copy(mask.row({b})));
+  const auto real = [](const Vec& row) {
+    return std::count_if(row.begin(), row.end(), [](double x) { return x != 0; });
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const Vec& a, const Vec& b) { return longest_first ? real(a) > real(b) : real(a) < real(b); });
+  Array sorted(mask.shape);
+  for (std::size_t b = 0; b < rows.size(); ++b) sorted.set_row({b}, rows[b]);
+  return sorted;
+}
+
 Array attention_weights(const AttentionConvention& c, const Array& scores, const Array* mask, const Array* query_mask,
                         std::size_t first_query) {
   const std::size_t B = scores.dim(0), T_q = scores.dim(1), T_enc = scores.dim(2);
+  const bool sorts = c.mask_read == MaskRead::longest_first || c.mask_read == MaskRead::shortest_first;
+  Array sorted;
+  if (mask && sorts) sorted = sorted_by_length(*mask, c.mask_read == MaskRead::longest_first), mask = &sorted;
   Array masked = scores, kept(scores.shape);
   std::map<std::vector<std::size_t>, std::vector<std::size_t>> groups;
   for (std::size_t b = 0, flat = 0; b < B; ++b) {

@@ -8,9 +8,10 @@
 namespace gradus::reference {
 
 // Along which numbers a weight competes. keys is right (over T_enc). singleton: every number alone, so all weights
-// are 1. queries: over T_dec. keys_and_queries: jointly. all: over the whole batch too. With heads, whose rows are
-// those of the batch (row b heads + k is head k of example b): over the heads, or over the batch for each head.
-enum class SoftmaxAxis { keys, batch, queries, singleton, keys_and_queries, all, heads, batch_of_head };
+// are 1. queries: over T_dec. keys_and_queries: jointly. batch_and_keys: all scores of a step. all: over everything.
+// With heads, whose rows are those of the batch (row b heads + k is head k of example b): over the heads, or over the
+// batch for each head.
+enum class SoftmaxAxis { keys, batch, queries, singleton, keys_and_queries, batch_and_keys, all, heads, batch_of_head };
 // softmax is right; the others are what people write instead. unshifted overflows; hardmax takes the first largest; exp
 // lacks the division; log_softmax keeps the logarithm; softmax_of_tanh squashes the scores first.
 enum class Normaliser {
@@ -29,9 +30,9 @@ enum class Normaliser {
 };
 
 // Whose mask is read (true = may be attended). Mistakes: the query's own mask, the mask inverted, off by one at the end
-// of the row, the next, previous or first example's, a causal mask (position <= step), the mask at the first step only
-// or at the later ones only. causal is right in a decoder's self-attention; too long it lets position t see t + 1,
-// reversed it lets it see the future only.
+// of the row, the next, previous or first example's, the batch's masks sorted by length beside rows that are not, a
+// causal mask (position <= step), the mask at the first step only or at the later ones only. causal is right in a
+// decoder's self-attention; too long it lets position t see t + 1, reversed it lets it see the future only.
 enum class MaskRead {
   keys,
   queries,
@@ -45,7 +46,9 @@ enum class MaskRead {
   first_step,
   later_steps,
   causal_too_long,
-  causal_reversed
+  causal_reversed,
+  longest_first,
+  shortest_first
 };
 // fill is right with mask_fill = -inf, and multiply_after_renormalise equals it. Mistakes: ignore (no mask),
 // multiply_before (scores times mask), multiply_after (no renormalising), add (scores plus mask).
@@ -56,9 +59,9 @@ enum class EmptyRow { error, zeros, nan, uniform };
 // What is summed. uniform, first, last: the weights are not used (Cho et al. 2014 uses one fixed context: last).
 // over_length: the weighted sum divided by T_enc again. largest: the value with the largest weight alone.
 enum class ContextSum { weighted, uniform, first, last, over_length, largest };
-// The rows that keys or values are taken from. Mistakes: the next example's, the row backwards in time, or a
+// The rows that keys or values are taken from. Mistakes: another example's, the row backwards in time, or a
 // (T, B, d) buffer reshaped to (B, T, d) where it should have been transposed.
-enum class MemoryRead { own, next_example, time_reversed, reshaped, previous_example, first_example };
+enum class MemoryRead { own, next_example, time_reversed, reshaped, previous_example, first_example, last_example };
 
 struct AttentionConvention {
   ScoreConvention score;
@@ -84,6 +87,9 @@ struct Attended {
   Array weights;  // (B, T_q, T_enc)
   Array context;  // (B, T_q, d_v)
 };
+
+// The rows of a mask (B, T_enc) in the order of how many positions are real.
+Array sorted_by_length(const Array& mask, bool longest_first);
 
 // scores (B, T_q, T_enc) -> weights. mask (B, T_enc) or nullptr for all real, nonzero = real; query_mask (B, T_q_all)
 // or nullptr, then the key mask stands in for it; first_query is the decoder step that scores[:, 0] belongs to.

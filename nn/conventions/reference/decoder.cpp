@@ -187,14 +187,18 @@ class Decoding {
       }
     }
     const Arrays& bag = at_step(first).given_;
-    Attended all = attend(is_.attention, bag, queries, get(bag, "H"), mask_, find(given_, "y_mask"), first);
-    if (still_ && intervention_.cut == Cut::weights)
-      all.context =
-          contexts(is_.attention, still_->alphas_[first], attention_values(is_.attention, bag, get(bag, "H")), mask_);
+    const Array& H = get(bag, "H");
+    const auto as_cut = [&](Cut cut) -> const Array& {
+      return still_ && intervention_.cut == cut ? get(still_->given_, "H") : H;
+    };
+    Attended all = attend(is_.attention, bag, queries, as_cut(Cut::keys), mask_, find(given_, "y_mask"), first);
+    if (still_ && intervention_.cut != Cut::none)
+      all.context = contexts(is_.attention, intervention_.cut == Cut::weights ? still_->alphas_[first] : all.weights,
+                             attention_values(is_.attention, bag, as_cut(Cut::values)), mask_);
     if (still_ && intervention_.softmax != SoftmaxSlope::right) {
       all.weights = weights_along(intervention_.softmax, is_.attention.temperature, still_->alphas_[first],
                                   still_->scores_[first], all.scores);
-      all.context = contexts(is_.attention, all.weights, attention_values(is_.attention, bag, get(bag, "H")), mask_);
+      all.context = contexts(is_.attention, all.weights, attention_values(is_.attention, bag, H), mask_);
     }
     for (std::size_t t = 0; t < count; ++t) {
       scores_.push_back(step_of(all.scores, t));

@@ -18,11 +18,14 @@ CellState lstm_step(const LstmConvention& convention, const CellWeights& weights
     if (convention.forget == LstmForget::coupled) keep = 1 - i[k];
     if (convention.forget == LstmForget::unused) keep = 1;
     if (convention.forget == LstmForget::complement) keep = 1 - f[k];
-    c[k] = keep * state.c.at(k) + i[k] * g[k];
+    const Vec& old = convention.forget == LstmForget::of_hidden ? state.h : state.c;
+    c[k] = keep * old.at(k) + i[k] * g[k];
   }
   c = activate(convention.memory, std::move(c));
   const Vec& opened = convention.output == LstmOutput::new_cell ? c : state.c;
-  return {multiply(activate(convention.output_activation, opened), o), c};
+  const Vec h = multiply(activate(convention.output_activation, opened), o);
+  if (convention.exchanges) return {c, h};
+  return {h, c};
 }
 
 namespace {

@@ -5,8 +5,9 @@
 
 namespace gradus::reference {
 
-// own: c = f c + i g. Conventions: coupled: f = 1 - i. Mistakes: unused: c + i g; complement: (1-f) c + i g.
-enum class LstmForget { own, coupled, unused, complement };
+// own: c = f c + i g. Conventions: coupled: f = 1 - i. Mistakes: unused: c + i g; complement: (1-f) c + i g;
+// of_hidden: f h + i g.
+enum class LstmForget { own, coupled, unused, complement, of_hidden };
 // Which cell state the output gate opens; the old one is a mistake.
 enum class LstmOutput { new_cell, old_cell };
 
@@ -22,6 +23,7 @@ struct LstmConvention {
   Activation memory = Activation::identity;  // tanh: c = tanh(f c + i g) is what the next step receives, a mistake
   Transposed transposed = Transposed::none;
   bool reads_memory = false;  // mistake: the gates read c where they should read h
+  bool exchanges = false;     // mistake: (h, c) is unpacked as (c, h) after every step
 };
 
 struct CellState {

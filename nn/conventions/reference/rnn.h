@@ -38,7 +38,7 @@ struct RunConvention {
 // Edges that backward does not follow, as after detach(). carry: the state that a cell continues. The others are a
 // decoder's. fed: context or attentional vector in the cell's input. query, context, weights: for all who read them.
 // states: what the cell gives, for all who read it but the cell.
-enum class Cut { none, carry, fed, query, context, weights, states };
+enum class Cut { none, carry, fed, query, context, weights, states, keys, values };
 // Which uses of a parameter have a gradient. One step alone is what is left where `grad = ` stands for `grad += `.
 enum class Uses { all, first_step, last_step };
 
