@@ -93,6 +93,8 @@ TEST_SUITE("lesson 01") {
       CHECK(std::fabs(stretched.slope) <= 1e-6);
       CHECK(std::fabs(stretched.intercept - mean(reshape(line.y, Shape{points}), Axis{0}).item()) <= 1e-6);
       CHECK(stretched.losses.back() > 10 * found.losses.back());
+      const Var apart = Var(line.y) - stretched.intercept;  // what is left is the variance of y
+      CHECK(std::fabs(stretched.losses.back() - mean(square(apart)).item()) <= 1e-9);
     }
     std::int64_t seen = 0;
     (void)descend(draw_line(1), 100, [&](std::int64_t step, double) { return (seen = step) < 4; });
