@@ -1,6 +1,8 @@
 // ./gradus check: what is right in an exercise, and the first thing to mend.
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "lessons/common/files.h"
 #include "lessons/runner/exercise.h"
 #include "lessons/runner/state.h"
@@ -10,6 +12,32 @@ namespace gradus {
 namespace fs = std::filesystem;
 
 namespace {
+
+// The function that hints are wanted for. A check names it; what breaks off or does not compile names a line, and the
+// function is the last one that begins above it; what the linker misses is a function itself.
+std::string place_of(const CheckReport& report, const std::string& source, const std::vector<std::string>& places) {
+  const check::Failure& first = *report.first;
+  if (!first.place.empty()) return first.place;
+  std::string place;
+  for (const std::string& name : places) {
+    if (first.code == "MISSING_FUNCTION" && first.got.starts_with(name)) place = name;
+  }
+  const std::size_t colon = report.where.rfind(':');
+  int line = 0;
+  if (colon != report.where.npos) {
+    std::from_chars(report.where.data() + colon + 1, report.where.data() + report.where.size(), line);
+  }
+  for (std::size_t at = 0; at < source.size() && line > 0; --line) {
+    const std::size_t end = std::min(source.find('\n', at), source.size());
+    const std::string text = source.substr(at, end - at);
+    at = end + 1;
+    if (text.empty() || text[0] == ' ' || text[0] == '/' || text[0] == '}') continue;  // no function begins here
+    for (const std::string& name : places) {
+      if (text.find(" " + name + "(") != text.npos) place = name;
+    }
+  }
+  return place;
+}
 
 // What to do now, below a report.
 std::string next_step(const Course& course, const CourseLesson& lesson, const CheckReport& report, Lang lang) {
@@ -51,12 +79,12 @@ const CourseLesson* current_lesson(const Course& course, const std::vector<std::
 void remember_check(const Course& course, const CourseLesson& lesson, const CheckReport& report, const fs::path& file) {
   if (!report.nothing.empty()) return;
   try {
-    const std::string hash = text_hash(read_file(file));
+    const std::string source = read_file(file), hash = text_hash(source);
     update_state(course, [&](CourseState& state) {
       state.set("", "current", lesson.id);
       state.set(lesson.id, "checked", hash);
       state.set(lesson.id, "verdict", report.passed ? "PASSED" : report.first->code);
-      state.set(lesson.id, "place", report.passed ? "" : report.first->place);
+      state.set(lesson.id, "place", report.passed ? "" : place_of(report, source, hint_places(course, lesson)));
       if (report.passed) {
         if (state.get(lesson.id, "state") != "passed") state.set(lesson.id, "passed_on", today());
         state.set(lesson.id, "state", "passed");

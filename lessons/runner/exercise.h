@@ -79,6 +79,8 @@ const CourseLesson* current_lesson(const Course& course, const std::vector<std::
 // Puts the outcome of a check of the learner's own file into the state.
 void remember_check(const Course& course, const CourseLesson& lesson, const CheckReport& report,
                     const std::filesystem::path& file);
+// The functions that the lesson has hints for, in the order of its hints.md.
+std::vector<std::string> hint_places(const Course& course, const CourseLesson& lesson);
 // One more hint for `place`, or where that is empty for what the last check found; counted in the state.
 std::string next_hint(const Course& course, const CourseLesson& lesson, const std::string& place, bool all, Lang lang);
 

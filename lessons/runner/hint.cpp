@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "lessons/common/files.h"
+#include "lessons/common/near.h"
 #include "lessons/runner/exercise.h"
 #include "lessons/runner/state.h"
 
@@ -101,9 +102,29 @@ int hint_command(const Course& course, const std::vector<std::string>& arguments
   const CourseLesson* lesson = current_lesson(course, parsed.words, lang);
   if (lesson == nullptr) return 2;
   if (!has_exercise(course, *lesson)) return no_exercise(course, *lesson, lang);
-  say(next_hint(course, *lesson, parsed.words.size() > 1 ? parsed.words[1] : "", parsed.extras.contains("--all"),
-                lang));
+  const std::string wanted = parsed.words.size() > 1 ? parsed.words[1] : "";
+  const std::vector<std::string> places = hint_places(course, *lesson);
+  if (!wanted.empty() && std::find(places.begin(), places.end(), wanted) == places.end()) {
+    const std::vector<std::string> near = near_names(wanted, places);
+    std::string known;
+    for (const std::string& place : places) known += (known.empty() ? "" : ", ") + place;
+    return misuse(
+        spec.program,
+        fmt::format(
+            fmt::runtime(near.empty()
+                             ? tr(lang, "no hints for '{}'; there are hints for {}", "没有 '{}' 的提示；有提示的是 {}")
+                             : tr(lang, "no hints for '{}'; did you mean {}?", "没有 '{}' 的提示；是想写 {} 吗？")),
+            printable(wanted), near.empty() ? known : near[0]),
+        lang);
+  }
+  say(next_hint(course, *lesson, wanted, parsed.extras.contains("--all"), lang));
   return 0;
+}
+
+std::vector<std::string> hint_places(const Course& course, const CourseLesson& lesson) {
+  std::vector<std::string> places;
+  for (const Hints& hints : read_hints(course.root / "lessons" / lesson.id / "hints.md")) places.push_back(hints.place);
+  return places;
 }
 
 std::string next_hint(const Course& course, const CourseLesson& lesson, const std::string& wanted, bool all,
@@ -114,7 +135,15 @@ std::string next_hint(const Course& course, const CourseLesson& lesson, const st
   const auto place_called = [&](const std::string& name) {
     return std::find_if(hints.begin(), hints.end(), [&](const Hints& h) { return h.place == name; });
   };
-  auto found = place_called(wanted.empty() ? before.get(lesson.id, "place") : wanted);
+  const std::string verdict = before.get(lesson.id, "verdict"), seen = before.get(lesson.id, "place");
+  if (wanted.empty() && seen.empty() && !verdict.empty() && verdict != "PASSED") {
+    std::string out = fmt::format(fmt::runtime(tr(lang, "{} names no function: say which one you are writing\n",
+                                                  "{} 没有指明函数：请说明你在写哪一个\n")),
+                                  verdict);
+    for (const Hints& h : hints) out += fmt::format("  ./gradus hint {} {}\n", lesson.number(), h.place);
+    return out;
+  }
+  auto found = place_called(wanted.empty() ? seen : wanted);
   if (found == hints.end()) found = hints.begin();
   if (found == hints.end()) return std::string(tr(lang, "no hints here\n", "这里没有提示\n"));
   int level = levels;

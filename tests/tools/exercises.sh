@@ -73,6 +73,8 @@ for directory in "$root"/lessons/[0-9]*; do
   done
 done
 
+check 'lesson 11: the starter is not written yet' verdict_is "$root/lessons/11_conventions/exercise.cpp" 11 1 NOT_WRITTEN ''
+
 # Variants: the file's first line says which, and the check follows it.
 asked_for() {
   { echo "// variant $1" && sed "$2" "$root/lessons/09_bahdanau/solution.cpp"; } >"$work/variant.cpp"
@@ -165,6 +167,19 @@ check 'watch shows the verdict' says 'NOT_WRITTEN' gradus watch
 check 'hint: for what the check found' says 'additive_keys, hints 1 of 3' gradus hint
 check 'hint: one more' says 'additive_keys, hints 2 of 3' gradus hint 09
 check 'hint: for another place' says 'decoder_step, hints 1 of 3' gradus hint 09 decoder_step
+check 'hint: a mistyped place' says 'did you mean additive_score?' gradus hint 09 additive_scor
+check 'hint: a mistyped place is misuse' exits 2 gradus hint 09 additive_scor
+# What breaks off or does not compile names a line: the hints are those of the function around it.
+hint_after() {
+  sed "$1" "$root/lessons/09_bahdanau/solution.cpp" >"$mine"
+  gradus check 09 >/dev/null
+  says "$2" gradus hint 09
+}
+check 'hint: after a compile error' hint_after 's/tanh(q_everywhere/tahn(q_everywhere/' 'additive_score, hints'
+check 'hint: after a crash' hint_after 's/^  const Var q = /  *(volatile int*)nullptr = 3;\n&/' 'additive_score, hints'
+check 'hint: after a missing function' hint_after 's/^Var additive_score/Var additive_scores/' 'additive_score, hints'
+check 'hint: where no function is known' hint_after 's|^// Lesson.*|#include "no_such_file.h"|' 'names no function'
+cp "$root/lessons/09_bahdanau/exercise.cpp" "$mine"
 echo '// mine' >>"$mine"
 check 'start again overwrites nothing' says 'stays as it is' gradus start 09
 check 'what was written is there' grep -q '// mine' "$mine"
