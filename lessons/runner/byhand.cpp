@@ -37,6 +37,11 @@ Rows read_rows(const std::string& option, const std::string& text, Lang lang) {
     }
   }
   if (rows.back().empty() && rows.size() > 1) rows.pop_back();
+  if (rows[0].empty()) {
+    throw ValueError(fmt::format(fmt::runtime(tr(lang, "{}: there is no number; write rows like \".1,.9;.7,-.2\"",
+                                                 "{}：没有数字；请写成 \".1,.9;.7,-.2\" 这样的行")),
+                                 option));
+  }
   for (const Row& row : rows) {
     if (row.size() == rows[0].size() && !row.empty()) continue;
     throw ShapeError(fmt::format(fmt::runtime(tr(lang, "{}: every row must have as many numbers as the first, {}",
@@ -92,6 +97,22 @@ void need(std::string_view what, const Rows& matrix, std::size_t rows, std::size
   if (matrix.size() != rows || matrix[0].size() != columns) wrong_size(what, rows, columns, matrix, lang);
 }
 
+// The parameters of a score: those that it needs are there, and no other is.
+void check_parameters(const ParsedCommand& parsed, Lang lang) {
+  const std::string& kind = parsed.words[0];
+  for (const char* option : {"--W_a", "--U_a", "--v_a"}) {
+    const bool used = kind == "additive" || (kind == "general" && std::string_view(option) == "--W_a");
+    const bool there = parsed.extras.contains(option);
+    if (used == there) continue;
+    throw ValueError(
+        fmt::format(fmt::runtime(used ? tr(lang, "{0} needs {1}: rows like {1} \".6,-.2;.1,.7\"",
+                                           "{0} 需要 {1}：写成 {1} \".6,-.2;.1,.7\" 这样的行")
+                                      : tr(lang, "{0} has no {1}: leave it out, or choose a score that has one",
+                                           "{0} 用不到 {1}：去掉它，或改用需要它的打分函数")),
+                    kind, option));
+  }
+}
+
 Given read_given(const ParsedCommand& parsed) {
   const Lang lang = parsed.options.lang;
   const auto rows = [&](const std::string& option) {
@@ -107,6 +128,7 @@ Given read_given(const ParsedCommand& parsed) {
         std::string(tr(lang, "--query and --keys are needed: --query .8,-.2,.5 --keys \".1,.9,.3;.7,.2,-.5\"",
                        "需要 --query 和 --keys：--query .8,-.2,.5 --keys \".1,.9,.3;.7,.2,-.5\"")));
   }
+  check_parameters(parsed, lang);
   need("--query", query, 1, query[0].size(), lang);
   given.query = query[0];
   given.values = rows("--values");
@@ -119,7 +141,6 @@ Given read_given(const ParsedCommand& parsed) {
     need("--W_a", given.W_a, d_s, d_h, lang);
   } else if (given.kind == "additive") {
     const Rows v_a = rows("--v_a");
-    if (v_a.empty()) wrong_size("--v_a", 1, given.W_a.size(), v_a, lang);
     given.v_a = v_a[0];
     need("--v_a", v_a, 1, given.v_a.size(), lang);
     need("--W_a", given.W_a, given.v_a.size(), d_s, lang);
@@ -184,9 +205,10 @@ Row print_scores(const Given& given, std::string& out, Lang lang) {
     }
     const double product = dot_product(asked, key);
     scores.push_back(product / divisor);
-    out += fmt::format("  e_{} = {} = {}", i + 1, products(asked, key), number(product));
-    if (divisor != 1) out += fmt::format(" / {} = {}", number(divisor), number(scores[i]));
-    out += "\n";
+    const std::string sum = products(asked, key);
+    out += divisor == 1 ? fmt::format("  e_{} = {} = {}\n", i + 1, sum, number(product))
+                        : fmt::format("  e_{} = ({}) / {} = {} / {} = {}\n", i + 1, sum, number(divisor),
+                                      number(product), number(divisor), number(scores[i]));
   }
   return scores;
 }
