@@ -229,7 +229,7 @@ std::string explained(const Given& given, Lang lang) {
   for (const double e : scores) largest = std::max(largest, e);
   out += fmt::format(fmt::runtime(tr(lang, "\nsoftmax, alpha_i = exp(e_i - {0}) / sum (no weight depends on the {0})\n",
                                      "\nsoftmax，alpha_i = exp(e_i - {0}) / 总和（减去最大值 {0} 不影响权重）\n")),
-                     number(largest));
+                     largest < 0 ? "(" + number(largest) + ")" : number(largest));
   Row weights;
   double sum = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {

@@ -94,6 +94,7 @@ check 'byhand: an empty query' 2 '' '--query: there is no number' byhand dot --q
 check 'byhand: a matrix that the score has no use for' 2 '' 'dot has no --W_a' byhand dot --query 1,0 --keys '1,2' --W_a '1,2;3,4'
 check 'byhand: a quotient is written as one' 0 'e_1 = (-1 x 0.2 + 0 x 1) / 1.4142 = -0.2000 / 1.4142 = -0.1414' '' byhand scaled \
   --query=-1,0 --keys '.2,1'
+check 'byhand: a negative maximum' 0 'exp(e_i - (-0.1414))' '' byhand scaled --query=-1,0 --keys '.2,1'
 check 'byhand: an unknown score' 2 '' "no score 'dott'" byhand dott --query 1 --keys 1
 check 'unknown command' 2 '' "no command 'rnu'; did you mean run?" rnu 09
 check 'a lesson in place of a command' 2 '' "to train it: ./gradus run 09" 09
