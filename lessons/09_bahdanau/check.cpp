@@ -416,6 +416,11 @@ Result diagnose() {
     if (verdict.findings.empty() || verdict.findings.front().alias.size() < 2) break;
   }
   for (diagnosis::Finding& finding : verdict.findings) {
+    if (finding.code == "SOFTMAX_AXIS_BATCH") {  // a step of this lesson has no axis for the decoder's steps
+      finding.fix = {"softmax over the encoder positions, softmax(e, Axis{1}) of e (B, T_enc), as attend does",
+                     "沿编码器位置做 softmax：e 是 (B, T_enc)，用 softmax(e, Axis{1})，attend 就是这样做的"};
+      finding.test = "CHECK(sum(step.weights, Axis{1}) == 1);";
+    }
     if (finding.code == "MASK_MISSING") {
       finding.fix = {"hand memory.mask to attend: attend(scores, memory.values, memory.mask)",
                      "把 memory.mask 交给 attend：attend(scores, memory.values, memory.mask)"};
