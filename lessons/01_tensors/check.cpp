@@ -164,19 +164,10 @@ bool near(const Var& a, const Var& b) {
   return norm((a - b).value()) <= 1e-9;
 }
 
-struct Known {
-  const char *code, *place;
-  check::Words why;
-  const char *used, *paper;
-  check::Words fix;
-  const char* section;
-  std::function<bool()> is_it;
-};
-
-const std::vector<Known>& known_mistakes() {
+const std::vector<check::Known>& known_mistakes() {
   static const Var X(drawn(Shape{5, 3}, 1).value()), w(drawn(Shape{3, 1}, 2).value()), y(drawn(Shape{5, 1}, 3).value());
   static const Var r = matmul(X, w) - y, right = matmul(transpose(X), r);
-  static const std::vector<Known> all = {
+  static const std::vector<check::Known> all = {
       {"STRIDES_COLUMN_MAJOR",
        in_row_major,
        {"the first axis has stride 1: the tensor lies column after column", "第一个轴的步长是 1：张量成了一列接一列"},
@@ -295,27 +286,7 @@ const std::vector<Known>& known_mistakes() {
   return all;
 }
 
-// The first that fits. Later functions may be unwritten, or throw: then it is not theirs.
-Result diagnose() {
-  for (const Known& known : known_mistakes()) {
-    bool found = false;
-    check::guarded([&] {
-      found = known.is_it();
-      return Result();
-    });
-    if (!found) continue;
-    check::Failure failure;
-    failure.code = known.code;
-    failure.place = known.place;
-    failure.why = known.why;
-    failure.used = known.used;
-    failure.paper = known.paper;
-    failure.fix = known.fix;
-    failure.section = known.section;
-    return failure;
-  }
-  return std::nullopt;
-}
+Result diagnose() { return check::first_known(known_mistakes()); }
 
 }  // namespace
 }  // namespace gradus::lesson01

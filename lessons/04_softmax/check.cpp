@@ -182,21 +182,12 @@ bool equal(const Var& a, const Var& b) {
   return true;
 }
 
-struct Known {
-  const char *code, *place;
-  check::Words why;
-  const char *used, *paper;
-  check::Words fix;
-  const char* section;
-  std::function<bool()> is_it;
-};
-
-const std::vector<Known>& known_mistakes() {
+const std::vector<check::Known>& known_mistakes() {
   static const Var scores = drawn(Shape{4, 3}, 3), dy = drawn(Shape{4, 3}, 4), alpha = softmax(scores, Axis{1});
   static const Ids& targets = some_targets();
   static const Var y = one_hot(targets, 3, f64), rows = Var(full(Shape{}, 4.0, f64));
   static const auto spread = [](const Var& row) { return expand_new(row, Axis{1}, 3); };
-  static const std::vector<Known> all = {
+  static const std::vector<check::Known> all = {
       {"SOFTMAX_AXIS_BATCH",
        in_softmax,
        {"the columns sum to 1 and not the rows: every example changes the weights of the others",
@@ -334,27 +325,7 @@ const std::vector<Known>& known_mistakes() {
   return all;
 }
 
-// The first that fits. Later functions may be unwritten, or throw: then it is not theirs.
-Result diagnose() {
-  for (const Known& known : known_mistakes()) {
-    bool found = false;
-    check::guarded([&] {
-      found = known.is_it();
-      return Result();
-    });
-    if (!found) continue;
-    check::Failure failure;
-    failure.code = known.code;
-    failure.place = known.place;
-    failure.why = known.why;
-    failure.used = known.used;
-    failure.paper = known.paper;
-    failure.fix = known.fix;
-    failure.section = known.section;
-    return failure;
-  }
-  return std::nullopt;
-}
+Result diagnose() { return check::first_known(known_mistakes()); }
 
 }  // namespace
 }  // namespace gradus::lesson04

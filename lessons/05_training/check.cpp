@@ -289,15 +289,6 @@ bool near(const Var& a, const std::vector<double>& b, double tolerance = four_di
   return true;
 }
 
-struct Known {
-  const char *code, *place;
-  check::Words why;
-  const char *used, *paper;
-  check::Words fix;
-  const char* section;
-  std::function<bool()> is_it;
-};
-
 // The first `count` numbers of a snapshot are as they should be, taken at once.
 bool snapshot_holds(std::size_t from, std::size_t to) {
   const Run run = some_run();
@@ -309,9 +300,9 @@ bool snapshot_holds(std::size_t from, std::size_t to) {
   return true;
 }
 
-const std::vector<Known>& known_mistakes() {
+const std::vector<check::Known>& known_mistakes() {
   static const AdamOptions tenth{.rate = 0.1}, decayed{.rate = 0.1, .weight_decay = 0.1};
-  static const std::vector<Known> all = {
+  static const std::vector<check::Known> all = {
       {"INIT_DEAD",
        in_start,
        {"all weights are the same number: all units of a layer get the same gradient and stay alike",
@@ -507,27 +498,7 @@ const std::vector<Known>& known_mistakes() {
   return all;
 }
 
-// The first that fits. Later functions may be unwritten, or throw: then it is not theirs.
-Result diagnose() {
-  for (const Known& known : known_mistakes()) {
-    bool found = false;
-    check::guarded([&] {
-      found = known.is_it();
-      return Result();
-    });
-    if (!found) continue;
-    check::Failure failure;
-    failure.code = known.code;
-    failure.place = known.place;
-    failure.why = known.why;
-    failure.used = known.used;
-    failure.paper = known.paper;
-    failure.fix = known.fix;
-    failure.section = known.section;
-    return failure;
-  }
-  return std::nullopt;
-}
+Result diagnose() { return check::first_known(known_mistakes()); }
 
 }  // namespace
 }  // namespace gradus::lesson05

@@ -207,21 +207,12 @@ bool equal(const Var& a, const Var& b) {
   return true;
 }
 
-struct Known {
-  const char *code, *place;
-  check::Words why;
-  const char *used, *paper;
-  check::Words fix;
-  const char* section;
-  std::function<bool()> is_it;
-};
-
-const std::vector<Known>& known_mistakes() {
+const std::vector<check::Known>& known_mistakes() {
   static const Drawn& r = random_case();
   static const Var dot = by_library(ScoreKind::dot, r.query, r.H), cosine = by_library(ScoreKind::cosine, r.query, r.H);
   static const Var query_norm = expand_new(sqrt(sum(square(r.query), Axis{1})), Axis{1}, 5),
                    key_norms = sqrt(sum(square(r.H), Axis{2}));
-  static const std::vector<Known> all = {
+  static const std::vector<check::Known> all = {
       {"SCALE_BY_D",
        in_scaled,
        {"divided by d: the deviation is then 1 / sqrt(d), and long vectors see no difference any more",
@@ -334,27 +325,7 @@ const std::vector<Known>& known_mistakes() {
   return all;
 }
 
-// The first that fits. Later functions may be unwritten, or throw: then it is not theirs.
-Result diagnose() {
-  for (const Known& known : known_mistakes()) {
-    bool found = false;
-    check::guarded([&] {
-      found = known.is_it();
-      return Result();
-    });
-    if (!found) continue;
-    check::Failure failure;
-    failure.code = known.code;
-    failure.place = known.place;
-    failure.why = known.why;
-    failure.used = known.used;
-    failure.paper = known.paper;
-    failure.fix = known.fix;
-    failure.section = known.section;
-    return failure;
-  }
-  return std::nullopt;
-}
+Result diagnose() { return check::first_known(known_mistakes()); }
 
 }  // namespace
 }  // namespace gradus::lesson08

@@ -104,6 +104,27 @@ Result guarded(const std::function<Result()>& check) {
   }
 }
 
+Result first_known(const std::vector<Known>& mistakes) {
+  for (const Known& known : mistakes) {
+    bool found = false;
+    guarded([&] {
+      found = known.is_it();
+      return Result();
+    });
+    if (!found) continue;
+    Failure failure;
+    failure.code = known.code;
+    failure.place = known.place;
+    failure.why = known.why;
+    failure.used = known.used;
+    failure.paper = known.paper;
+    failure.fix = known.fix;
+    failure.section = known.section;
+    return failure;
+  }
+  return std::nullopt;
+}
+
 Result has_shape(const std::string& what, const Var& got, const Shape& expected, const std::string& symbols) {
   if (Result missing = nothing_returned(what, got)) return missing;
   if (got.shape() == expected) return std::nullopt;

@@ -95,6 +95,18 @@ Result refuses(const std::string& what, const std::function<void()>& call);
 // What the check answers; what is thrown in it becomes a failure of its own ("SHAPE_ERROR", "EXCEPTION", ...).
 Result guarded(const std::function<Result()>& check);
 
+// A mistake that a lesson knows by name without the library of hypotheses.
+struct Known {
+  const char *code, *place;  // as in Failure
+  Words why;
+  const char *used, *paper;
+  Words fix;
+  const char* section;
+  std::function<bool()> is_it;  // whether the learner's functions show it; throwing means no
+};
+// The first that fits. Later functions may be unwritten, or throw: then it is not theirs.
+Result first_known(const std::vector<Known>& mistakes);
+
 // Reports of the library as failures: self check (G1), reference check (G2), probes (G3), diagnosis. A diagnosis passes
 // when it has nothing to remark: with given weights a convention of one's own is a mistake too.
 Result passes(const GradientReport& report);
