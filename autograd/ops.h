@@ -1,8 +1,9 @@
 // The differentiable operations. Four kinds, by how the gradient comes about:
 //   pointwise     a formula per element; its derivative comes from dual numbers (autograd/pointwise.h)
 //   view          the same numbers looked at differently; the gradient goes back through the same view
-//   contraction   products and sums; the gradient is the transposed contraction
+//   contraction   products, sums and other reductions; the gradient of the first two is the transposed contraction
 //   index         picking and joining; the gradient is added back where the numbers came from
+// Softmax and the losses, at the end, are written out for their stability.
 // Shapes must agree exactly, nothing is promoted or stretched silently: every op throws ShapeError or DTypeError that
 // opens with its name. Each also takes a plain Tensor as a constant operand.
 #pragma once

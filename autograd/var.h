@@ -4,8 +4,8 @@
 //   Var y = tanh(matmul(x, w));        // each op records a node: its value, its inputs, and a rule for the gradient
 //   backward(sum(y));                  // walks the nodes backwards; w.grad() now holds d sum(y) / d w
 //
-// The nodes and their links are the tape. Creation order is an order in which every node comes after its inputs, so
-// backward needs no search and no recursion: it visits the nodes by falling id. The graph of a loss is freed as it is
+// The nodes and their links are the tape. Every node has a higher id than its inputs, so backward needs no recursion:
+// it collects the nodes that lead to the loss and visits them by falling id. The graph of a loss is freed as it is
 // walked; leaves (parameters) keep their gradients, which add up until zero_grad.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Node : Counted {
     Ref<Node> node;
     std::uint32_t version;  // of the input's buffer when the op read it
   };
-  std::uint64_t id = 0;  // rises with creation; an input's id is below its node's
+  std::uint64_t id = 0;  // an input's is below its node's; within a thread it rises with creation
   const char* op = "leaf";
   Tensor value;
   Tensor grad;  // undefined until something flows in; has the value's shape, and never its buffer

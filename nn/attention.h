@@ -10,12 +10,12 @@
 namespace gradus {
 
 // e_{t,i} for a query s (B, d_s) and encoder states h_i, rows of H (B, T_enc, d_h):
-//   dot         s . h_i                              d_s must equal d_h      Luong et al. 2015, section 3.1
-//   general     s . W_a h_i                          W_a (d_s, d_h)          Luong et al. 2015
-//   additive    v_a . tanh(W_a s + U_a h_i)          W_a (d_attn, d_s), U_a (d_attn, d_h), v_a (d_attn)   Bahdanau et
-//   al. 2014 concat      v_a . tanh(W_a [s; h_i])             W_a (d_attn, d_s + d_h), v_a (d_attn) Luong et al. 2015
-//   cosine      s . h_i / (|s| |h_i|)                d_s must equal d_h
-//   scaled_dot  s . h_i / sqrt(d_h)                  d_s must equal d_h      Vaswani et al. 2017, eq. 1
+//   dot         s . h_i                    d_s must equal d_h                  Luong et al. 2015, section 3.1
+//   general     s . W_a h_i                W_a (d_s, d_h)                      Luong et al. 2015
+//   additive    v_a . tanh(W_a s + U_a h_i)  W_a (d_attn, d_s), U_a (d_attn, d_h), v_a (d_attn)  Bahdanau et al. 2014
+//   concat      v_a . tanh(W_a [s; h_i])   W_a (d_attn, d_s + d_h), v_a (d_attn)     Luong et al. 2015
+//   cosine      s . h_i / (|s| |h_i|)      d_s must equal d_h
+//   scaled_dot  s . h_i / sqrt(d_h)        d_s must equal d_h                  Vaswani et al. 2017, eq. 1
 enum class ScoreKind { dot, general, additive, concat, cosine, scaled_dot };
 const char* to_string(ScoreKind kind);
 

@@ -8,7 +8,7 @@
 
 namespace gradus {
 
-// Base of all of them: catch this one to show `what()` to a learner, or explain(error, lang) of tensor/doctor/report.h,
+// Base of all of them: catch this one to show `what()` to a learner, or explain(error, lang) of tensor/doctor/doctor.h,
 // which adds the line of the learner's code.
 struct Error : std::invalid_argument {
   explicit Error(const std::string& text);

@@ -1,6 +1,5 @@
 // The parts of the model that this lesson teaches. The program is linked with the library's (library_parts.cpp) or,
-// under
-// ./gradus run 09 --mine, with those that the learner wrote (mine_parts.cpp).
+// under ./gradus run 09 --mine, with those that the learner wrote (mine_parts.cpp).
 #pragma once
 
 #include <functional>

@@ -19,8 +19,8 @@ struct Lesson {
 
 // main of every lesson: parses the options, makes the output directory, runs once per seed, turns what was thrown into
 // one line on stderr. Exit codes: 0 done, 1 failed, a target missed under --strict or nothing trained yet,
-// 2 misuse, 130 interrupted (once by the flag of interrupt.h, whatever the lesson returned), 141 nobody reads the
-// output.
+// 2 misuse, 130 interrupted (whatever the lesson returned), 141 nobody reads the output.
+//
 //   int main(int argc, char** argv) { return gradus::lesson_main(lesson, argc, argv); }
 int lesson_main(const Lesson& lesson, int argc, char** argv);
 

@@ -64,9 +64,8 @@ Probe probe_source(const DecoderUnderTest& decoder, const DecoderInputs& inputs,
 // Encoder positions in another order: weights move with them, states, contexts and logits stay.
 Probe probe_permutation(const DecoderUnderTest& decoder, const DecoderInputs& inputs);
 // Other numbers at masked positions: every output bitwise the same (`measured` is then "bitwise"), their weight and
-// their gradient exactly 0. A mask that is multiplied in after the softmax and normalised again is right to rounding
-// only
-// ("to rounding"), and passes with a hint. Cannot tell when nothing is masked.
+// their gradient exactly 0. A mask that is multiplied in after the softmax and normalised again is right but for
+// rounding ("to rounding"), and passes with a hint. Cannot tell when nothing is masked.
 Probe probe_padding_content(const DecoderUnderTest& decoder, const DecoderInputs& inputs);
 // More masked positions behind: every output the same to 4 ulp of the largest number of its row (a row: the last axis).
 Probe probe_padding_length(const DecoderUnderTest& decoder, const DecoderInputs& inputs);

@@ -33,9 +33,8 @@ TensorFile parse_safetensors(std::string_view bytes);  // the same from memory
 
 // The file is replaced at once or not at all: it is written beside its place, flushed to the disk and renamed. An old
 // file's permissions stay. Throws FileError with path and cause (a full disk, a limit, a read-only directory), and then
-// the old file is whole and nothing is left beside it. Throws ValueError for names that are no UTF-8, occur twice or
-// are
-// "__metadata__", and for tensors that hold nothing.
+// the old file is whole and nothing is left beside it. Throws ValueError for names that are no UTF-8, occur twice
+// or are "__metadata__", and for tensors that hold nothing.
 void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
 std::string to_safetensors(const TensorFile& file);  // the same into memory
 
