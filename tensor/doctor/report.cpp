@@ -77,7 +77,8 @@ std::string wanted_lengths(const ShapeReport& report) {
     const std::size_t end = report.symbols.find_first_of(",)", start);
     const std::string letter = report.symbols.substr(start, end - start);
     start = end + 2;
-    const bool same = (leading || offset == 0) && report.has[axis + offset] == report.needs[axis];
+    const bool there = axis + offset >= 0 && (leading || offset == 0);  // too few axes: then none is the same
+    const bool same = there && report.has[axis + offset] == report.needs[axis];
     if (same || report.needs[axis] < 0) continue;
     text += (text.empty() ? "" : ", ") + letter + " = " + std::to_string(report.needs[axis]);
   }
