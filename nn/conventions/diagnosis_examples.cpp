@@ -1,4 +1,6 @@
 // Generic traces made by any hypothesis, and the hypotheses held against each other.
+#include "nn/conventions/diagnosis_examples.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

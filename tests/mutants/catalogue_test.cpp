@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "nn/conventions/diagnosis.h"
+#include "nn/conventions/diagnosis_examples.h"
 
 using namespace gradus;
 using namespace gradus::diagnosis;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "nn/conventions/diagnosis.h"
+#include "nn/conventions/diagnosis_examples.h"
 
 using namespace gradus;
 using namespace gradus::diagnosis;

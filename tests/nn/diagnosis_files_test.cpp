@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "nn/conventions/diagnosis.h"
+#include "nn/conventions/diagnosis_examples.h"
 #include "nn/formats/json.h"
 #include "nn/formats/npy.h"
 #include "nn/formats/safetensors.h"

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "nn/conventions/diagnosis.h"
+#include "nn/conventions/diagnosis_examples.h"
 #include "nn/conventions/diagnosis_stages.h"
 
 using namespace gradus;
