@@ -1,6 +1,9 @@
 // C = A B in tiles that stay in registers. B is read by rows of whole packs and A number by number (broadcast), with
 // any strides: so x W and x' dy need no packing at all, which is worth more than cache blocking at the sizes of
 // recurrent nets (k up to some hundreds). Only a B whose rows are not contiguous is first copied into rows.
+//
+// Every element is summed along k in one fixed order, which depends on k alone: computing some rows or columns of C by
+// themselves gives the same bits.
 #include "tensor/kernels/gemm.h"
 
 #include <algorithm>
@@ -24,8 +27,16 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
 #pragma GCC unroll 6
     for (int j = 0; j < Packs; ++j) sum[i][j] = Vector{};
   }
+  if (k > 128) {  // where a long sum will go: on its way while the sum is made
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) __builtin_prefetch(c + i * c_row, 1);
+  }
   for (std::int64_t step = 0; step < k; ++step) {
     Vector row[Packs];
+    if constexpr (Rows >= 8) {  // the columns on the right are next: their lines lie too far apart to be foreseen
+#pragma GCC unroll 6
+      for (int j = 0; j < Packs; ++j) __builtin_prefetch(b + (Packs + j) * Pack<T>::lanes);
+    }
 #pragma GCC unroll 6
     for (int j = 0; j < Packs; ++j) row[j] = Pack<T>::load(b + j * Pack<T>::lanes).v;
 #pragma GCC unroll 16
@@ -56,6 +67,7 @@ using Tile = void (*)(std::int64_t, const T*, std::int64_t, std::int64_t, const 
 constexpr int most_rows = 11;  // 11 x 2 sums, 2 packs of B and a factor fit into 32 registers
 constexpr int few_rows = 3;    // 3 x 6 sums
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t deepest = 512;  // k of one part of a sum
 
 template <class T, int Packs, int... rows>
 constexpr std::array<Tile<T>, sizeof...(rows)> tiles(std::integer_sequence<int, rows...>) {
@@ -112,34 +124,47 @@ void gemm_rows(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row
   }
 }
 
-// The same for matrices beyond the cache: A in blocks that stay there, copied so that their rows do not all begin at
-// the same place of the cache (lengths like 1024 would make them).
+template <class T> void copy_strided(const T* from, std::int64_t step, std::int64_t n, T* to) {
+  if (step == 1) std::copy_n(from, n, to);
+  else
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+}
+
+// The same for an A beyond the cache, in blocks that stay there. They are copied, so that rows that lie 4 KB apart do
+// not all begin at the same place of the cache.
 template <class T>
 void gemm_blocks(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
                  bool accumulate) {
-  constexpr std::int64_t rows = 10 * most_rows, depth = 512, row = depth + Pack<T>::lanes;
+  constexpr std::int64_t most = 10 * most_rows, row = deepest + Pack<T>::lanes;
   auto& space = scratch<T>(2);
-  space.resize(static_cast<std::size_t>(rows * row));
-  for (std::int64_t k = 0; k < size.k; k += depth) {
-    for (std::int64_t m = 0; m < size.m; m += rows) {
-      const GemmSize part{std::min(rows, size.m - m), size.n, std::min(depth, size.k - k)};
-      const T* from = a.data + m * a.row + k * a.column;
-      for (std::int64_t i = 0; i < part.m; ++i) {
-        for (std::int64_t j = 0; j < part.k; ++j)
-          space[static_cast<std::size_t>(i * row + j)] = from[i * a.row + j * a.column];
-      }
-      gemm_rows<T>(part, {space.data(), row, 1}, b + k * b_row, b_row, c + m * c_row, c_row, accumulate || k > 0);
+  space.resize(static_cast<std::size_t>(most * row));
+  for (std::int64_t m = 0; m < size.m; m += most) {
+    const std::int64_t rows = std::min(most, size.m - m);
+    const T* from = a.data + m * a.row;
+    Strided<const T> block{space.data(), row, 1};
+    if (a.row == 1) {  // x' of a weight's gradient: stays on its side
+      block = {space.data(), 1, most};
+      for (std::int64_t j = 0; j < size.k; ++j) copy_strided(from + j * a.column, 1, rows, space.data() + j * most);
+    } else {
+      for (std::int64_t i = 0; i < rows; ++i) copy_strided(from + i * a.row, a.column, size.k, space.data() + i * row);
     }
+    gemm_rows<T>({rows, size.n, size.k}, block, b, b_row, c + m * c_row, c_row, accumulate);
   }
 }
 
-// Plain or in blocks.
+// Long sums in even parts, so that a band of B stays in cache from one tile to the next.
 template <class T>
-void gemm_any_size(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
-                   bool accumulate) {
-  constexpr std::int64_t most = cache_bytes / static_cast<std::int64_t>(sizeof(T));
-  if (size.m * size.k > most && size.k * size.n > most / 2) gemm_blocks<T>(size, a, b, b_row, c, c_row, accumulate);
-  else gemm_rows<T>(size, a, b, b_row, c, c_row, accumulate);
+void gemm_parts(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
+                bool accumulate) {
+  constexpr std::int64_t half_cache = cache_bytes / 2 / static_cast<std::int64_t>(sizeof(T));
+  const bool copied = size.m * size.k > half_cache && size.n * size.k > half_cache / 2;
+  const std::int64_t parts = std::max<std::int64_t>(1, (size.k + deepest - 1) / deepest);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::int64_t first = size.k * part / parts, end = size.k * (part + 1) / parts;
+    (copied ? gemm_blocks<T> : gemm_rows<T>)({size.m, size.n, end - first},
+                                             {a.data + first * a.column, a.row, a.column}, b + first * b_row, b_row, c,
+                                             c_row, accumulate || part > 0);
+  }
 }
 
 }  // namespace
@@ -167,12 +192,12 @@ template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T>
     b = {space.data(), size.n, 1};
   }
   if (c.column == 1 || size.n == 1) {
-    gemm_any_size<T>(size, a, b.data, b.row, c.data, c.row, accumulate);
+    gemm_parts<T>(size, a, b.data, b.row, c.data, c.row, accumulate);
     return;
   }
   // A target without contiguous rows or columns (a slice with steps) is computed beside and added.
   std::vector<T> beside(static_cast<std::size_t>(size.m * size.n));
-  gemm_any_size<T>(size, a, b.data, b.row, beside.data(), size.n, false);
+  gemm_parts<T>(size, a, b.data, b.row, beside.data(), size.n, false);
   for (std::int64_t i = 0; i < size.m; ++i) {
     for (std::int64_t j = 0; j < size.n; ++j) {
       T& to = c.data[i * c.row + j * c.column];

@@ -290,6 +290,17 @@ TEST_CASE("a product repeats bit for bit") {
   const std::vector<double> first = elements(matmul(a, b));
   for (int i = 0; i < 3; ++i) CHECK(same(elements(matmul(a, b)), first));
 }
+TEST_CASE("rows and columns computed by themselves have the bits that they have in the whole product") {
+  for (bool on_its_side : {false, true}) {
+    const std::int64_t m = 260, k = 1100, n = 301;  // several parts of a sum, several blocks of rows
+    Tensor a = tensor(on_its_side ? Shape{k, m} : Shape{m, k}, Numbers(3).many(m * k, -1, 1));
+    if (on_its_side) a = transpose(a);
+    const Tensor b = tensor(Shape{k, n}, Numbers(4).many(k * n, -1, 1));
+    const std::vector<double> whole = elements(narrow(narrow(matmul(a, b), Axis{0}, 110, 5), Axis{1}, 32, 40));
+    CHECK(elements(matmul(narrow(a, Axis{0}, 110, 5), narrow(b, Axis{1}, 32, 40))) == whole);
+  }
+}
+
 TEST_CASE("an entry of a batch equals the product done alone, bit for bit") {
   const Tensor a = tensor(Shape{3, 5, 9}, Numbers(1).many(135, -1, 1)),
                b = tensor(Shape{3, 9, 19}, Numbers(2).many(513, -1, 1));
