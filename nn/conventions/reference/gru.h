@@ -5,15 +5,25 @@
 
 namespace gradus::reference {
 
-// Where the reset gate acts. before: U (r*h) (Cho et al. 2014, Bahdanau et al. 2014). after: r * (U h) (cuDNN,
-// PyTorch). Mistakes: unused; on_input: r * (W x); after_bias_outside: r * (U h) + b_u, with b_u beside the gate
-// instead of under it.
-// by_update_gate: U (z * h).
+// Where the reset gate acts: what stands beside W x in the candidate n.
+//   before               U (r*h)           Cho et al. 2014, Bahdanau et al. 2014
+//   after                r * (U h)         cuDNN, PyTorch
+// and by mistake:
+//   unused               U h
+//   on_input             U h               and r * (W x) in place of W x
+//   after_bias_outside   r * (U h) + b_u   b_u beside the gate instead of under it
+//   by_update_gate       U (z*h)
 enum class GruReset { before, after, unused, on_input, after_bias_outside, by_update_gate };
 
-// keeps: z h + (1-z) n (Cho et al. 2014, PyTorch). replaces: (1-z) h + z n (Bahdanau et al. 2014, appendix).
-// Mistakes: unused: n alone. sum_new: z h + n. sum_old: h + (1-z) n. of_reset_state: z (r*h) + (1-z) n. by_reset_gate:
-// r h + (1-r) n.
+// The next h from the old one and the candidate n:
+//   keeps            z h + (1-z) n       Cho et al. 2014, PyTorch
+//   replaces         (1-z) h + z n       Bahdanau et al. 2014, appendix
+// and by mistake:
+//   unused           n
+//   sum_new          z h + n
+//   sum_old          h + (1-z) n
+//   of_reset_state   z (r*h) + (1-z) n
+//   by_reset_gate    r h + (1-r) n
 enum class GruUpdate { keeps, replaces, unused, sum_new, sum_old, of_reset_state, by_reset_gate };
 
 struct GruConvention {
