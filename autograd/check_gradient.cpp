@@ -37,15 +37,16 @@ struct Objective {
 class Nudge {
  public:
   Nudge(const Var& leaf, std::int64_t place)
-      : element_(leaf.mutable_value().mutable_data<double>() + place), before_(*element_) {}
+      : value_(leaf.mutable_value()), place_(place), before_(value_.data<double>()[place]) {}
   Nudge(const Nudge&) = delete;
   Nudge& operator=(const Nudge&) = delete;
-  ~Nudge() { *element_ = before_; }
+  ~Nudge() { to(before_); }
   double before() const { return before_; }
-  void to(double value) { *element_ = value; }
+  void to(double value) { value_.mutable_data<double>()[place_] = value; }  // a new version each time
 
  private:
-  double* element_;
+  Tensor& value_;
+  std::int64_t place_;
   double before_;
 };
 

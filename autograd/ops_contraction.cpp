@@ -51,8 +51,8 @@ Var linear(const Var& x, const Var& W, const Var& b) {
     const Tensor d = as_rows(dy);
     if (in.needs(0)) {
       Node::Target dx = in.target(0);
-      if (dx.grad.contiguous()) add_product({as_rows(dx.grad), dx.fresh}, d, in.row_major(1));
-      else dx.add(reshape(matmul(d, in.row_major(1)), in.shape(0)));
+      if (dx.grad.contiguous()) add_product({as_rows(dx.grad), dx.fresh}, d, in.made(1, contiguous));
+      else dx.add(reshape(matmul(d, in.made(1, contiguous)), in.shape(0)));
     }
     if (in.needs(1)) add_product(in.target(1), transpose(d), as_rows(in.value(0)));
     if (in.count() == 3 && in.needs(2)) {

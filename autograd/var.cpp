@@ -188,12 +188,15 @@ const Tensor& Inputs::value(int k) const {
   return edge.node->value;
 }
 
-const Tensor& Inputs::row_major(int k) const {
-  const Tensor& as_read = value(k);
-  if (as_read.contiguous()) return as_read;
-  std::unique_ptr<Node::Copy>& kept = node_.inputs[static_cast<std::size_t>(k)].node->row_major;
-  if (!kept || kept->version != as_read.version()) kept.reset(new Node::Copy{copy(as_read), as_read.version()});
-  return kept->value;
+const Tensor& Inputs::made(int k, Node::Make make) const {
+  value(k);  // refuses one that was overwritten
+  return node_.inputs[static_cast<std::size_t>(k)].node->made(make);
+}
+
+const Tensor& Node::made(Make make) {
+  if (!kept || kept->make != make || kept->from.get() != value.buffer().get() || kept->version != value.version())
+    kept.reset(new Kept{make, make(value), value.buffer(), value.version()});
+  return kept->made;
 }
 
 // The gradient of a view that nobody else can see is its input's gradient, looked at through the same view: adding

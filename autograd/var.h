@@ -43,11 +43,14 @@ struct Node : Counted {
   std::uint64_t mark = 0;        // of the backward run that saw it last
   std::uint32_t consumers = 0;   // edges that point here, kept for views only
   Node* next_waiting = nullptr;  // to be destroyed after this one
-  struct Copy {
-    Tensor value;
+  using Make = Tensor (*)(const Tensor& value);
+  struct Kept {
+    Make make;
+    Tensor made;
+    Ref<Buffer> from;
     std::uint32_t version;
   };
-  std::unique_ptr<Copy> row_major;  // of the value, when somebody asked for it (Inputs::row_major)
+  std::unique_ptr<Kept> kept;  // what made(...) gave last
 
   virtual ~Node() = default;
   static void* operator new(std::size_t bytes) { return pool_allocate(bytes); }
@@ -62,6 +65,7 @@ struct Node : Counted {
     void add(const Tensor& dx);
   };
   Target target();
+  const Tensor& made(Make make);  // make(value), kept until the value changes or something else is to be made
   void release_inputs();
   static void destroy(Node* node);  // frees a chain of any length without recursion
 };
@@ -126,9 +130,8 @@ class Inputs {
   explicit Inputs(Node& node) : node_(node) {}
   // Input k as the op read it. Throws GraphError when it has been overwritten since.
   const Tensor& value(int k) const;
-  // The same, row-major. Of a leaf, the copy is kept for as long as its value stays: a weight is read in every time
-  // step.
-  const Tensor& row_major(int k) const;
+  // What `make` gives for it, made once while its value stays: a weight's row-major copy serves every time step.
+  const Tensor& made(int k, Node::Make make) const;
   bool needs(int k) const { return node_.inputs[static_cast<std::size_t>(k)].node->requires_grad; }
   Tensor grad(int k);                 // to add into; zeros at first
   Node::Target target(int k);         // to add into, or to write when it is fresh: saves a pass over zeros

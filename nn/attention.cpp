@@ -3,21 +3,13 @@
 
 #include <cmath>
 
+#include "autograd/kernels/additive_score.h"
 #include "autograd/pointwise.h"
 #include "nn/layers.h"
 #include "tensor/doctor/doctor.h"
 
 namespace gradus {
 namespace {
-
-// v_a . tanh(q + k) over d_attn, without storing the (B, T_enc, d_attn) sums. q (B, d_attn), k (B, T_enc, d_attn).
-Var additive(const Var& q, const Var& k, const Var& v_a) {
-  const std::int64_t batch = k.shape()[0], length = k.shape()[1];
-  return pointwise_sum(
-      "additive score", [](auto query, auto key, auto v) { return v * tanh(query + key); }, Axis{2},
-      spread(q, Axis{1}, length), k,
-      seen(v_a, [=](const Tensor& t) { return expand_new(expand_new(t, Axis{0}, length), Axis{0}, batch); }));
-}
 
 // Sum over d of a product of query and keys. q (B, d), k (B, T_enc, d).
 Var dot_all(const Var& q, const Var& k) {
@@ -108,9 +100,9 @@ Var Score::operator()(const Var& query, const Var& keys) const {
   check(*this, query, Var(), keys);
   switch (kind) {
     case ScoreKind::additive:
-      return additive(affine(to_string(kind), query, W_a, Var()), keys, v_a);
+      return additive_score(affine(to_string(kind), query, W_a, Var()), keys, v_a);
     case ScoreKind::concat:
-      return additive(affine(to_string(kind), query, narrow(W_a, Axis{1}, 0, d_s), Var()), keys, v_a);
+      return additive_score(affine(to_string(kind), query, narrow(W_a, Axis{1}, 0, d_s), Var()), keys, v_a);
     case ScoreKind::general:
       return dot_all(matmul(query, W_a), keys);  // s . W_a h_i = (s W_a) . h_i
     case ScoreKind::cosine:

@@ -1,0 +1,213 @@
+// tanh(q + k) without a tanh: with Q = e^2q and K = e^2k it is 1 - 2 r, r = 1 / (Q K + 1), and its slope is 4 (r -
+// r^2). K is made once for a sequence and Q once for a step, so that an element of every step costs a product and a
+// division, and no exponential. Absolutely this is as exact as tanh of the rounded sum q + k; relatively it is not.
+//
+// e^2x keeps its digits up to some |x|. A row of Q or K with an element beyond is marked by NaN, and where one is met
+// the exponential of the sum is taken, so that the same loops go on with Q = 1 and K = e^2(q + k).
+#include "autograd/kernels/additive_score.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "autograd/pointwise.h"
+#include "tensor/reduce.h"
+
+namespace gradus {
+namespace {
+
+template <class T> constexpr T range = sizeof(T) == 4 ? T{43} : T{350};
+template <class T> constexpr std::int64_t lanes = Pack<T>::lanes;
+
+// to[j] = e^2x[j] for one row of d numbers, where x(j, n) gives the n <= lanes numbers from j on. Returns the largest
+// |x|.
+template <class T, class Row> T exponentials(std::int64_t d, Row x, T* to) {
+  Pack<T> largest{};
+  for (std::int64_t j = 0; j < d; j += lanes<T>) {
+    const Pack<T> p = x(j, static_cast<int>(std::min(lanes<T>, d - j)));
+    largest = max(largest, abs(p));  // NaN stays NaN
+    exp(p + p).store(to + j);
+  }
+  T result = 0;
+  for (int lane = 0; lane < lanes<T>; ++lane) result = largest.v[lane] <= result ? result : largest.v[lane];
+  return result;
+}
+
+template <class T> Pack<T> read(const T* from, int n) {
+  return n == lanes<T> ? Pack<T>::load(from) : Pack<T>::load(from, 1, n);
+}
+
+// d as a number of whole packs, in elements.
+std::int64_t whole_packs(const Tensor& x) {
+  const std::int64_t d = x.shape()[x.rank() - 1], pack = 64 / static_cast<std::int64_t>(bytes_of(x.dtype()));
+  return (d + pack - 1) / pack * pack;
+}
+
+// The last axis filled up to whole packs with 0.
+Tensor filled_up(const Tensor& x) {
+  const Axis last{x.rank() - 1};
+  Tensor result = zeros(x.shape().with(last, whole_packs(x)), x.dtype());
+  Tensor part = narrow(result, last, 0, x.shape()[last]);
+  copy_(part, x);
+  return result;
+}
+
+// x (..., d) -> e^2x, the last axis filled up to whole packs; the first number of a row out of range is NaN.
+Tensor exponentials(const Tensor& x) {
+  const Tensor dense = contiguous(x);
+  const std::int64_t d = x.shape()[x.rank() - 1], packed = whole_packs(x), rows = d == 0 ? 0 : x.size() / d;
+  Tensor result = empty(x.shape().with(Axis{x.rank() - 1}, packed), x.dtype());
+  dispatch(x.dtype(), [&]<class T>(T) {
+    const T* from = dense.data<T>();
+    T* to = result.mutable_data<T>();
+    for (std::int64_t i = 0; i < rows; ++i, from += d, to += packed) {
+      const T largest = exponentials(
+          d, [&](std::int64_t j, int n) { return read(from + j, n); }, to);
+      if (!(largest <= range<T>)) *to = std::numeric_limits<T>::quiet_NaN();
+    }
+  });
+  return result;
+}
+
+// Where the exponentials of q (B, d) and k (B, T, d) are found.
+template <class T> class Rows {
+ public:
+  Rows(const Tensor& q, const Tensor& k, const Tensor& K)
+      : d(q.shape()[1]),
+        length(k.shape()[1]),
+        packed(K.shape()[2]),
+        q_(contiguous(q)),
+        k_(contiguous(k)),
+        Q_(exponentials(q)),
+        K_(K),
+        scratch_(full(Shape{2, packed}, 1, q.dtype())),
+        of_sum_(scratch_.mutable_data<T>() + packed) {}
+
+  const std::int64_t d, length, packed;
+  struct Row {
+    const T *Q, *K;
+  };
+  // Of entry b of the batch and position i; where that is out of range what stands for it, until the next call.
+  Row operator()(std::int64_t b, std::int64_t i) {
+    const Row row{Q_.data<T>() + b * packed, K_.data<T>() + (b * length + i) * packed};
+    if (*row.Q == *row.Q && *row.K == *row.K) [[likely]]
+      return row;
+    const T *q = q_.data<T>() + b * d, *k = k_.data<T>() + (b * length + i) * d;
+    exponentials(
+        d, [&](std::int64_t j, int n) { return read(q + j, n) + read(k + j, n); }, of_sum_);
+    return {scratch_.data<T>(), of_sum_};
+  }
+
+ private:
+  Tensor q_, k_, Q_, K_, scratch_;  // scratch: a row of ones, and e^2(q + k)
+  T* of_sum_;
+};
+
+template <class T> Pack<T> remainder(const T* Q, const T* K) { return 1 / (Pack<T>::load(Q) * Pack<T>::load(K) + 1); }
+
+Tensor forward(const Tensor& q, const Tensor& k, const Tensor& K, const Tensor& v) {
+  Tensor e = empty(Shape{k.shape()[0], k.shape()[1]}, q.dtype());
+  dispatch(q.dtype(), [&]<class T>(T) {
+    Rows<T> rows(q, k, K);
+    const Tensor weights = filled_up(v);
+    const T* w = weights.data<T>();
+    T* to = e.mutable_data<T>();
+    for (std::int64_t b = 0; b < q.shape()[0]; ++b) {
+      for (std::int64_t i = 0; i < rows.length; ++i) {
+        const auto [Q_row, K_row] = rows(b, i);
+        Pack<T> total{};
+        for (std::int64_t j = 0; j < rows.packed; j += lanes<T>) {
+          const Pack<T> r = remainder(Q_row + j, K_row + j);
+          total = total + Pack<T>::load(w + j) * (1 - (r + r));
+        }
+        *to++ = total.sum();
+      }
+    }
+  });
+  return e;
+}
+
+// Some columns, `Packs` packs from j on, of one entry of the batch: their sums stay in registers. de (T) is the
+// gradient of the entry's scores, dk (T, packed) is added to or written; dq and dv (packed) are written.
+template <class T, int Packs>
+void backward_columns(Rows<T>& rows, std::int64_t b, std::int64_t j, const T* de, const T* v, T* dq, T* dk, T* dv,
+                      bool fresh) {
+  using P = Pack<T>;
+  P slope[Packs], to_q[Packs], to_v[Packs];  // 4 v and the sums
+  for (int m = 0; m < Packs; ++m) {
+    slope[m] = 4 * P::load(v + j + m * lanes<T>);
+    to_q[m] = to_v[m] = P{};
+  }
+  for (std::int64_t i = 0; i < rows.length; ++i) {
+    const auto [Q_row, K_row] = rows(b, i);
+    const P d = P::broadcast(de[i]);
+    T* dk_row = dk ? dk + i * rows.packed + j : nullptr;
+    for (int m = 0; m < Packs; ++m) {
+      const P r = remainder(Q_row + j + m * lanes<T>, K_row + j + m * lanes<T>);
+      const P through = d * (r - r * r);
+      to_q[m] = to_q[m] + through;
+      to_v[m] = to_v[m] + d * (1 - (r + r));
+      if (!dk_row) continue;
+      T* place = dk_row + m * lanes<T>;
+      (fresh ? through * slope[m] : P::load(place) + through * slope[m]).store(place);
+    }
+  }
+  for (int m = 0; m < Packs; ++m) {
+    (to_q[m] * slope[m]).store(dq + j + m * lanes<T>);
+    to_v[m].store(dv + j + m * lanes<T>);
+  }
+}
+
+// dq (B, packed) and dv (B, packed), one row for each entry of the batch, are written, dk (B, T, packed) added to or
+// written.
+void backward(const Tensor& q, const Tensor& k, const Tensor& K, const Tensor& v, const Tensor& de, Tensor& dq,
+              Tensor& dv, Node::Target& dk) {
+  dispatch(q.dtype(), [&]<class T>(T) {
+    Rows<T> rows(q, k, K);
+    const Tensor weights = filled_up(v), dense = contiguous(de);
+    T *to_q = dq.mutable_data<T>(), *to_v = dv.mutable_data<T>();
+    T* to_k = dk.grad.defined() ? dk.grad.mutable_data<T>() : nullptr;
+    for (std::int64_t b = 0; b < q.shape()[0]; ++b) {
+      const std::int64_t row = b * rows.packed;
+      for (std::int64_t j = 0; j < rows.packed;) {
+        const std::int64_t left = (rows.packed - j) / lanes<T>;
+        const auto columns = left >= 4   ? backward_columns<T, 4>
+                             : left >= 2 ? backward_columns<T, 2>
+                                         : backward_columns<T, 1>;
+        columns(rows, b, j, dense.data<T>() + b * rows.length, weights.data<T>(), to_q + row,
+                to_k ? to_k + row * rows.length : nullptr, to_v + row, dk.fresh);
+        j += (left >= 4 ? 4 : left >= 2 ? 2 : 1) * lanes<T>;
+      }
+    }
+  });
+}
+
+}  // namespace
+
+Var additive_score_plain(const Var& q, const Var& k, const Var& v) {
+  const std::int64_t batch = k.shape()[0], length = k.shape()[1];
+  return pointwise_sum(
+      "additive score", [](auto query, auto key, auto weight) { return weight * tanh(query + key); }, Axis{2},
+      spread(q, Axis{1}, length), k,
+      seen(v, [=](const Tensor& t) { return expand_new(expand_new(t, Axis{0}, length), Axis{0}, batch); }));
+}
+
+Var additive_score(const Var& q, const Var& k, const Var& v) {
+  check_same_dtype("additive score", q.value(), k.value());
+  check_same_dtype("additive score", q.value(), v.value());
+  const Tensor e = forward(q.value(), k.value(), k.node()->made(exponentials), v.value());
+  return record("additive score", e, {q, k, v}, [](const Tensor& de, Inputs& in) {
+    const Tensor &queries = in.value(0), &keys = in.value(1), &K = in.made(1, exponentials);
+    const std::int64_t d = queries.shape()[1];
+    Tensor dq = empty(Shape{queries.shape()[0], K.shape()[2]}, queries.dtype()), dv = empty_like(dq);
+    Node::Target dk = in.needs(1) ? in.target(1) : Node::Target{};
+    // The loops write rows of whole packs: where those of k's gradient are not, beside it.
+    const bool beside = dk.grad.defined() && !(dk.grad.contiguous() && K.shape() == keys.shape());
+    Node::Target all{beside ? empty_like(K) : dk.grad, beside || dk.fresh};
+    backward(queries, keys, K, in.value(2), de, dq, dv, all);
+    in.add(0, narrow(dq, Axis{1}, 0, d));
+    if (beside) dk.add(narrow(all.grad, Axis{2}, 0, d));
+    in.add(2, narrow(sum(dv, Axis{0}), Axis{0}, 0, d));
+  });
+}
+
+}  // namespace gradus
