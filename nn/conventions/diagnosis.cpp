@@ -14,6 +14,7 @@
 #include "nn/conventions/diagnosis_gradients.h"
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/formulas.h"
+#include "nn/conventions/grammar_search.h"
 
 namespace gradus::diagnosis {
 
@@ -86,7 +87,7 @@ class Search {
       if (!options.empty()) verdict_.open.push_back({all_[i].name, all_[i].what, all_[i].tell});
     if (trace_.kind == TraceKind::decoder) look_at_weights();
     conclude();
-    if (options_.gradients && !trace_.gradients.empty() && !named_unknown_) {
+    if (options_.gradients && !trace_.gradients.empty() && !named_unknown_ && !forward_differs_) {
       Model model = base_;
       for (std::size_t i = 0; i < all_.size(); ++i)
         if (chosen_[i] >= 0) option(i, chosen_[i]).apply(model, given_);
@@ -448,6 +449,7 @@ class Search {
       hits = matching(group, level1);
       tried.insert(tried.end(), level1.begin(), level1.end());
     }
+    if (hits.empty() && explained(group, level0, false)) return;
     if (hits.empty()) {
       level = 2;
       std::vector<Scored> level2;
@@ -469,12 +471,47 @@ class Search {
       hits = matching(group, level2);
       tried.insert(tried.end(), level2.begin(), level2.end());
     }
+    if (hits.empty() && explained(group, level0, true)) return;
     if (hits.empty()) {
       if (misfits_ == verdict_.tried - before) nothing_fits(group);
       else unknown(group, tried);
       return;
     }
     settle(group, hits, tried, level);
+  }
+
+  // A mistake that no entry lists, where the formula of some right model has one term that goes wrong in a known way.
+  bool explained(const Group& group, const std::vector<Scored>& free_ones, bool deep) {
+    std::vector<Meant> meant;
+    for (std::size_t k = 0; k < free_ones.size(); ++k) {
+      const std::optional<Model> model = build(group, free_ones[k].hypothesis);
+      if (!model) continue;
+      const Trouble t = trouble(group, free_ones[k].hypothesis);
+      meant.push_back({k, *model, t.violations, t.notes});
+    }
+    std::stable_sort(meant.begin(), meant.end(), [](const Meant& a, const Meant& b) {
+      return std::pair(a.violations, a.notes) < std::pair(b.violations, b.notes);
+    });
+    const auto formulas = [&](const Model& model, bool whole) {
+      if (trace_.kind == TraceKind::multi_head) return head_formulas(model, given_);
+      if (trace_.kind == TraceKind::recurrent) return run_formulas(model, given_);
+      std::vector<Formula> made;
+      for (Stage stage : group.stages)
+        if (there(output_of(stage))) made.push_back(decoder_formula(model, given_, stage, whole));
+      return made;
+    };
+    const Explained found = explain(meant, formulas, {tolerance_, apart_, deep});
+    verdict_.tried += found.tried;
+    if (found.findings.empty()) return false;
+    const Hypothesis& h = free_ones[found.id].hypothesis;
+    for (std::size_t i : group.fields)
+      if (chosen_[i] <= 0 || h[i] > 0) chosen_[i] = h[i];
+    report(group, h, {codes(group, h)}, {}, 1);
+    verdict_.findings.insert(verdict_.findings.end(), found.findings.begin(), found.findings.end());
+    verdict_.checked = true, forward_differs_ = true;
+    verdict_.agreement = std::max(verdict_.agreement, found.agreement);
+    verdict_.next = std::min(verdict_.next, found.next);
+    return true;
   }
 
   // A number of evaluations that stays well under a second, from the sizes alone so that every machine answers alike.
@@ -1047,6 +1084,7 @@ class Search {
   Hypothesis chosen_;
   std::map<std::size_t, std::set<int>> open_;  // field -> options that no group tells from the chosen one
   bool single_ = false, named_unknown_ = false;
+  bool forward_differs_ = false;  // in a way that the model of the gradients does not have
   std::size_t misfits_ = 0, attempts_ = 0;
   double tolerance_ = 1e-9, apart_ = 1e-4;
   std::vector<std::string> follows_en_, follows_zh_;

@@ -176,12 +176,23 @@ TEST_CASE("diagnosis exam: of the two ways into the annotations, the one that th
 }
 
 TEST_CASE("diagnosis exam: an unknown cell is a GRU's trouble only if its first step is") {
-  const Verdict handed_on = of("b15_feeding.safetensors", "luong2015");
+  const auto spoiled_later = [](const std::string& name) {  // from the second step on
+    Trace trace = read_trace(exam + name);
+    Array& s = trace.arrays.at("s");
+    for (std::size_t k = 0, d = s.dim(2), T = s.dim(1); k < s.data.size(); ++k)
+      if (k / d % T > 1) s.data[k] *= .9;
+    for (const char* name_of_attention : {"e", "alpha", "W_a", "U_a", "v_a"}) trace.arrays.erase(name_of_attention);
+    return diagnose(trace);
+  };
+  const Verdict handed_on = spoiled_later("b15_feeding.safetensors");
+  INFO(handed_on.text());
   REQUIRE(handed_on.find("UNKNOWN"));
   CHECK(handed_on.find("UNKNOWN")->kind == Kind::convention);
   // A first step from zeros proves nothing about the gates.
-  REQUIRE(of("b16_update.safetensors", "bahdanau2014").find("UNKNOWN"));
-  CHECK(of("b16_update.safetensors", "bahdanau2014").find("UNKNOWN")->kind == Kind::gru);
+  const Verdict from_zeros = spoiled_later("b16_update.safetensors");
+  INFO(from_zeros.text());
+  REQUIRE(from_zeros.find("UNKNOWN"));
+  CHECK(from_zeros.find("UNKNOWN")->kind == Kind::gru);
   // Nor does one from a memory of zeros about an LSTM's.
   Trace lstm = read_trace(exam + "c3_luong.safetensors");
   Array& states = lstm.arrays.at("s");

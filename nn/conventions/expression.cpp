@@ -1,0 +1,811 @@
+// Evaluation, change and print of formulas.
+#include "nn/conventions/expression.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+[[noreturn]] void misfit(const char* what) { throw std::invalid_argument(std::string("formula: ") + what); }
+
+template <auto f> void each(double* x, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) x[k] = f(x[k]);
+}
+void softmax(double* x, std::size_t n) {
+  const double top = *std::max_element(x, x + n);
+  double sum = 0;
+  for (std::size_t k = 0; k < n; ++k) sum += x[k] = std::exp(x[k] - top);
+  for (std::size_t k = 0; k < n; ++k) x[k] /= sum;
+}
+void log_softmax(double* x, std::size_t n) {
+  softmax(x, n);
+  for (std::size_t k = 0; k < n; ++k) x[k] = std::log(x[k]);
+}
+void unit(double* x, std::size_t n) {
+  double sum = 0;
+  for (std::size_t k = 0; k < n; ++k) sum += x[k] * x[k];
+  const double length = std::max(std::sqrt(sum), 1e-8);
+  for (std::size_t k = 0; k < n; ++k) x[k] /= length;
+}
+void layer_norm(double* x, std::size_t n) {
+  double mean = 0, variance = 0;
+  for (std::size_t k = 0; k < n; ++k) mean += x[k] / static_cast<double>(n);
+  for (std::size_t k = 0; k < n; ++k) variance += (x[k] - mean) * (x[k] - mean) / static_cast<double>(n);
+  for (std::size_t k = 0; k < n; ++k) x[k] = (x[k] - mean) / std::sqrt(variance + 1e-5);
+}
+void halves(double* x, std::size_t n) { std::rotate(x, x + n / 2, x + n); }
+void backwards(double* x, std::size_t n) { std::reverse(x, x + n); }
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+}  // namespace
+
+const std::vector<Function>& functions() {
+  static const std::vector<Function> all = {
+      {"tanh", each<[](double x) { return std::tanh(x); }>},
+      {"sigmoid", each<sigmoid>},
+      {"relu", each<[](double x) { return std::max(x, 0.0); }>},
+      {"hard_sigmoid", each<[](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }>},
+      {"softmax", softmax},
+      {"softsign", each<[](double x) { return x / (1 + std::fabs(x)); }>},
+      {"clip(x/6 + 1/2)", each<[](double x) { return std::clamp(x / 6 + 0.5, 0.0, 1.0); }>},
+      {"hard_tanh", each<[](double x) { return std::clamp(x, -1.0, 1.0); }>},
+      {"exp", each<[](double x) { return std::exp(x); }>},
+      {"softplus", each<[](double x) { return std::log1p(std::exp(x)); }>},
+      {"gelu", each<[](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }>},
+      {"silu", each<[](double x) { return x * sigmoid(x); }>},
+      {"elu", each<[](double x) { return std::max(x, 0.0) + std::expm1(std::min(x, 0.0)); }>},
+      {"leaky_relu", each<[](double x) { return std::max(x, 0.01 * x); }>},
+      {"sin", each<[](double x) { return std::sin(x); }>},
+      {"abs", each<[](double x) { return std::fabs(x); }>},
+      {"atanh", each<[](double x) { return std::atanh(x); }>},
+      {"square", each<[](double x) { return x * x; }>},
+      {"unit", unit},
+      {"layer_norm", layer_norm},
+      {"log_softmax", log_softmax},
+      {"halves_exchanged", halves},
+      {"reversed", backwards},
+  };
+  return all;
+}
+
+const Function& function(const std::string& name) {
+  for (const Function& f : functions())
+    if (name == f.name) return f;
+  misfit("no such function");
+}
+
+// ---- spellings
+
+Term leaf(const std::string& name, Lies lies, Read read, Block block) {
+  Node n{.op = Op::leaf, .name = name, .lies = lies, .read = read, .block = block};
+  return std::make_shared<const Node>(std::move(n));
+}
+Term matrix(const std::string& name, Block block, const std::string& role) {
+  Node n{.op = Op::matrix, .name = name, .role = role, .block = block};
+  return std::make_shared<const Node>(std::move(n));
+}
+Term number(double x) { return std::make_shared<const Node>(Node{.op = Op::number, .number = x}); }
+Term make(Op op, std::vector<Term> in) { return std::make_shared<const Node>(Node{.op = op, .in = std::move(in)}); }
+Term apply(const Function& f, Term x, const std::string& role) {
+  return std::make_shared<const Node>(Node{.op = Op::apply, .in = {std::move(x)}, .role = role, .function = &f});
+}
+Term labelled(const std::string& label, const Term& x) {
+  Node n = *x;
+  n.label = label;
+  return std::make_shared<const Node>(std::move(n));
+}
+
+// ---- numbers
+
+namespace {
+
+std::size_t either(std::size_t a, std::size_t b) {
+  if (a != b && a != 1 && b != 1) misfit("sizes differ");
+  return std::max(a, b);
+}
+
+template <class F> Grid combined(const Grid& a, const Grid& b, F f) {
+  Grid out{either(a.B, b.B), either(a.T, b.T), either(a.N, b.N), either(a.D, b.D), {}};
+  out.x.resize(out.size());
+  const std::size_t step_a = a.D > 1, step_b = b.D > 1;
+  double* to = out.x.data();
+  for (std::size_t i = 0; i < out.B; ++i)
+    for (std::size_t t = 0; t < out.T; ++t)
+      for (std::size_t n = 0; n < out.N; ++n) {
+        const double *p = &a.x[a.place(i, t, n)], *q = &b.x[b.place(i, t, n)];
+        for (std::size_t k = 0; k < out.D; ++k) *to++ = f(p[k * step_a], q[k * step_b]);
+      }
+  return out;
+}
+
+// Which row of `count` is read for row i.
+std::size_t row_of(Rows rows, std::size_t i, std::size_t count) {
+  switch (rows) {
+    case Rows::next:
+      return (i + 1) % count;
+    case Rows::previous:
+      return (i + count - 1) % count;
+    case Rows::first:
+      return 0;
+    case Rows::last:
+      return count - 1;
+    default:
+      return i;
+  }
+}
+
+// Where step or position i is read from, of n places of which `real` count; nullopt: zeros.
+std::optional<std::size_t> place_of(Order order, long i, std::size_t n, std::size_t real) {
+  const long last = static_cast<long>(n) - 1, last_real = static_cast<long>(real) - 1;
+  if (order == Order::reversed) i = last - i;
+  if (order == Order::reversed_within_length && i <= last_real) i = last_real - i;
+  if (order == Order::first) i = 0;
+  if (order == Order::last) i = last;
+  if (order == Order::last_real) i = last_real;
+  if (i < 0 || i > last) return std::nullopt;
+  return static_cast<std::size_t>(i);
+}
+
+// Reads `rows` x `places` vectors of size d through a Read; fetch(row, place) points at the vector or is null.
+template <class Fetch>
+void read_along(const Read& read, int by, std::size_t all_rows, std::size_t all_places, std::size_t rows,
+                std::size_t places, std::size_t d, const std::vector<std::size_t>& lengths, Fetch fetch, Vec& out) {
+  const auto add = [&](std::size_t at, std::size_t row, long place, double weight) {
+    const double* from = fetch(row, place);
+    for (std::size_t k = 0; from && k < d; ++k) out[at + k] += weight * from[k];
+  };
+  const std::size_t first_row = 0, every_row = read.rows == Rows::mean ? all_rows : 1;
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t i = 0; i < places; ++i)
+      for (std::size_t m = first_row; m < every_row; ++m) {
+        std::size_t row = read.rows == Rows::mean ? m : row_of(read.rows, r, all_rows);
+        long place = static_cast<long>(i) + by;
+        if (read.rows == Rows::relaid) {
+          const std::size_t flat = r * all_places + i;
+          row = flat % all_rows, place = static_cast<long>(flat / all_rows);
+        }
+        const std::size_t at = (r * places + i) * d, real = row < lengths.size() ? lengths[row] : all_places;
+        const double share = 1 / static_cast<double>(every_row);
+        if (read.order == Order::mean || read.order == Order::mean_of_real) {
+          const std::size_t n = read.order == Order::mean ? all_places : real;
+          for (std::size_t k = 0; k < n; ++k) add(at, row, static_cast<long>(k), share / static_cast<double>(n));
+        } else if (read.order == Order::sum_so_far || read.order == Order::mean_so_far) {
+          const double w = read.order == Order::sum_so_far ? 1 : 1 / static_cast<double>(i + 1);
+          for (long k = by; k <= place; ++k) add(at, row, k, share * w);
+        } else if (const auto from = place_of(read.order, place, all_places, real)) {
+          add(at, row, static_cast<long>(*from), share);
+        } else if (read.order == Order::kept) {
+          add(at, row, place, share);  // states before the first are the first, others are zero: fetch knows
+        }
+      }
+}
+
+// Some of the features.
+Grid part_of(const Block& block, const Grid& x) {
+  Grid out{x.B, x.T, x.N, block.rows, {}};
+  for (std::size_t p = 0; p < x.x.size(); p += x.D) {
+    const auto start = x.x.begin() + static_cast<std::ptrdiff_t>(p + block.start);
+    out.x.insert(out.x.end(), start, start + static_cast<std::ptrdiff_t>(block.rows));
+  }
+  return out;
+}
+
+Grid read_leaf(const Node& n, const Scene& s) {
+  if (n.block.rows && n.lies != Lies::everywhere) {
+    Node all = n;
+    all.block = {};
+    const Grid g = read_leaf(all, s);
+    if (n.block.start + n.block.rows > g.D) misfit("a block is beyond the end");
+    return part_of(n.block, g);
+  }
+  const Array& a = get(*s.arrays, n.name);
+  if (n.lies == Lies::everywhere) {
+    const std::size_t count = n.block.rows ? n.block.rows : a.data.size();
+    if (n.block.start + count > a.data.size()) misfit("a block is beyond the end");
+    const auto start = a.data.begin() + static_cast<std::ptrdiff_t>(n.block.start);
+    return {1, 1, 1, count, Vec(start, start + static_cast<std::ptrdiff_t>(count))};
+  }
+  if (n.lies == Lies::example) {
+    const std::size_t d = a.dim(1);
+    Grid g{s.B, 1, 1, d, Vec(s.B * d)};
+    read_along(
+        n.read, 0, a.dim(0), 1, s.B, 1, d, {}, [&](std::size_t row, long) { return &a.data[row * d]; }, g.x);
+    return g;
+  }
+  if (n.lies == Lies::pair) {
+    const std::size_t N = a.dim(2), steps = a.dim(1), examples = s.whole ? a.dim(0) : s.B;  // heads are rows, too
+    Grid g{examples, s.T, N, 1, Vec(examples * s.T * N)};
+    Vec rows(examples * s.T * N);
+    read_along(
+        n.read, -n.read.lag, a.dim(0), steps, examples, s.T, N, {},
+        [&](std::size_t row, long t) -> const double* {
+          return t < 0 || t >= static_cast<long>(steps) ? nullptr
+                                                        : &a.data[(row * steps + static_cast<std::size_t>(t)) * N];
+        },
+        rows);
+    for (std::size_t r = 0; r < examples * s.T; ++r)
+      for (std::size_t i = 0; i < N; ++i) {
+        const long from = static_cast<long>(i) + n.read.shift;
+        g.x[r * N + i] = from < 0 || from >= static_cast<long>(N) ? 0 : rows[r * N + static_cast<std::size_t>(from)];
+      }
+    return g;
+  }
+  const bool state = n.name == "s" || n.name == "m";
+  const std::size_t d = a.shape.size() > 2 ? a.dim(2) : 1, places = a.dim(1) - (state ? 1 : 0), stored = a.dim(1);
+  const bool by_step = n.lies == Lies::step;
+  const std::size_t looked_at = by_step ? s.T : places;
+  Grid g{s.B, by_step ? looked_at : 1, by_step ? 1 : looked_at, d, Vec(s.B * looked_at * d)};
+  const auto fetch = [&](std::size_t row, long place) -> const double* {
+    if (state) place = std::max(place + 1, 0L);
+    if (place < 0 || place >= static_cast<long>(stored)) return nullptr;
+    return &a.data[(row * stored + static_cast<std::size_t>(place)) * d];
+  };
+  read_along(n.read, by_step ? -n.read.lag : n.read.shift, a.dim(0), places, s.B, looked_at, d, s.lengths, fetch, g.x);
+  return g;
+}
+
+// start (B, 1, 1, d) stands before the first step, if it is there.
+Grid read_moved(const Read& read, const Grid& in, const Grid* start, std::size_t heads) {
+  Grid g = in;
+  const std::size_t d = in.N * in.D, per = in.T;
+  const auto fetch = [&](std::size_t row, long t) -> const double* {
+    if (t < 0 && start) return start->D == d ? &start->x[start->place(row, 0, 0)] : nullptr;
+    return t < 0 || t >= static_cast<long>(per) ? nullptr : &in.x[(row * per + static_cast<std::size_t>(t)) * d];
+  };
+  std::fill(g.x.begin(), g.x.end(), 0.0);
+  if (read.of_heads) {  // each example is a batch of its heads
+    const std::size_t part = heads * per * d;
+    if (in.B % heads) misfit("heads");
+    for (std::size_t b = 0; b < in.B / heads; ++b) {
+      Vec out(part);
+      const auto of_example = [&](std::size_t row, long t) { return fetch(b * heads + row, t); };
+      read_along(read, -read.lag, heads, per, heads, per, d, {}, of_example, out);
+      std::copy(out.begin(), out.end(), g.x.begin() + static_cast<std::ptrdiff_t>(b * part));
+    }
+  } else {
+    read_along(read, -read.lag, in.B, per, in.B, per, d, {}, fetch, g.x);
+  }
+  if (read.shift == 0) return g;
+  const Vec kept = g.x;
+  for (std::size_t r = 0; r < in.B * in.T; ++r)
+    for (std::size_t i = 0; i < in.N; ++i)
+      for (std::size_t k = 0; k < in.D; ++k) {
+        const long from = static_cast<long>(i) + read.shift;
+        g.x[(r * in.N + i) * in.D + k] = from < 0 || from >= static_cast<long>(in.N)
+                                             ? 0
+                                             : kept[(r * in.N + static_cast<std::size_t>(from)) * in.D + k];
+      }
+  return g;
+}
+
+// The matrix as (rows, cols), row-major.
+Array read_matrix(const Node& n, const Scene& s) {
+  const Array& a = get(*s.arrays, n.name);
+  const bool vector = a.shape.size() == 1;
+  const std::size_t cols = vector ? a.data.size() : a.dim(1), all = vector ? 1 : a.dim(0);
+  const std::size_t rows = n.block.rows ? n.block.rows : all;
+  if (n.block.start + rows > all) misfit("a block is beyond the end");
+  const auto start = a.data.begin() + static_cast<std::ptrdiff_t>(n.block.start * cols);
+  Array m({rows, cols}, Vec(start, start + static_cast<std::ptrdiff_t>(rows * cols)));
+  if (n.block.layout == Block::Layout::transposed) return transposed(m);
+  if (n.block.layout == Block::Layout::relaid) return transposed(Array({cols, rows}, m.data));
+  return m;
+}
+
+Grid multiplied(const Array& m, const Grid& x) {
+  const std::size_t rows = m.shape[0], cols = m.shape[1], places = x.B * x.T * x.N;
+  if (x.D != cols) misfit("W x");
+  Grid out{x.B, x.T, x.N, rows, Vec(places * rows)};
+  for (std::size_t p = 0; p < places; ++p)
+    for (std::size_t r = 0; r < rows; ++r) {
+      double sum = 0;
+      for (std::size_t k = 0; k < cols; ++k) sum += m.data[r * cols + k] * x.x[p * cols + k];
+      out.x[p * rows + r] = sum;
+    }
+  return out;
+}
+
+Grid joined(const std::vector<const Grid*>& parts) {
+  Grid out{1, 1, 1, 0, {}};
+  for (const Grid* g : parts)
+    out.B = either(out.B, g->B), out.T = either(out.T, g->T), out.N = either(out.N, g->N), out.D += g->D;
+  out.x.reserve(out.size());
+  for (std::size_t b = 0; b < out.B; ++b)
+    for (std::size_t t = 0; t < out.T; ++t)
+      for (std::size_t n = 0; n < out.N; ++n)
+        for (const Grid* g : parts) {
+          const double* from = &g->x[g->place(b, t, n)];
+          out.x.insert(out.x.end(), from, from + g->D);
+        }
+  return out;
+}
+
+Grid weighed(const Node& n, const Grid& e, const Grid* mask, const Scene& s) {
+  if (e.D != 1 || (mask && e.B % mask->B)) misfit("scores have no features, and a mask for every example");
+  const std::size_t B = e.B, T = e.T;
+  Array scores({B, T, e.N}, e.x), m;
+  if (mask) {
+    m = Array({B, e.N}, Vec(B * e.N));
+    for (std::size_t b = 0; b < B; ++b)
+      for (std::size_t i = 0; i < e.N; ++i) m.data[b * e.N + i] = mask->x[mask->place(b / (B / mask->B), 0, i)];
+  }
+  AttentionConvention c = *n.attention;
+  c.heads = s.heads;
+  return {B, T, e.N, 1, attention_weights(c, scores, mask ? &m : nullptr, find(*s.arrays, "y_mask")).data};
+}
+
+Grid gathered(Gather how, const Grid& x, const Scene& s) {
+  Grid out{x.B, x.T, 1, x.D, Vec(x.B * x.T * x.D)};
+  for (std::size_t b = 0; b < x.B; ++b) {
+    const std::size_t row = b / std::max<std::size_t>(x.B / std::max<std::size_t>(s.B, 1), 1);
+    const std::size_t real = row < s.lengths.size() && s.lengths[row] ? s.lengths[row] : x.N;
+    for (std::size_t t = 0; t < x.T; ++t)
+      for (std::size_t k = 0; k < x.D; ++k) {
+        const auto at = [&](std::size_t n) { return x.x[x.place(b, t, n) + k]; };
+        double y = 0;
+        for (std::size_t n = 0; n < x.N; ++n) {
+          if (how == Gather::largest) y = n ? std::max(y, at(n)) : at(n);
+          else if (how == Gather::least) y = n ? std::min(y, at(n)) : at(n);
+          else y += at(n);
+        }
+        if (how == Gather::mean) y /= static_cast<double>(x.N);
+        if (how == Gather::mean_of_real) y /= static_cast<double>(real);
+        if (how == Gather::root) y /= std::sqrt(static_cast<double>(x.N));
+        if (how == Gather::first) y = at(0);
+        if (how == Gather::last) y = at(x.N - 1);
+        out.x[(b * x.T + t) * x.D + k] = y;
+      }
+  }
+  return out;
+}
+
+Grid paired(Pairing how, const Grid& x) {
+  const std::size_t d = x.D / 2, places = x.B * x.T * x.N;
+  Grid out{x.B, x.T, x.N, d, Vec(places * d)};
+  for (std::size_t p = 0; p < places; ++p)
+    for (std::size_t k = 0; k < d; ++k) {
+      const bool halves = how == Pairing::larger_of_halves;
+      const double a = x.x[p * x.D + (halves ? k : 2 * k)], b = x.x[p * x.D + (halves ? k + d : 2 * k + 1)];
+      out.x[p * d + k] = how == Pairing::mean      ? (a + b) / 2
+                         : how == Pairing::smaller ? std::min(a, b)
+                         : how == Pairing::first   ? a
+                         : how == Pairing::product ? a * b
+                                                   : std::max(a, b);
+    }
+  return out;
+}
+
+// (B, T, N, heads d_k) <-> (B heads, T, N, d_k)
+Grid split(const Grid& x, std::size_t heads) {
+  if (x.D % heads) misfit("heads");
+  const std::size_t d = x.D / heads, places = x.T * x.N;
+  Grid out{x.B * heads, x.T, x.N, d, Vec(x.x.size())};
+  for (std::size_t b = 0; b < x.B; ++b)
+    for (std::size_t p = 0; p < places; ++p)
+      for (std::size_t k = 0; k < x.D; ++k)
+        out.x[((b * heads + k / d) * places + p) * d + k % d] = x.x[(b * places + p) * x.D + k];
+  return out;
+}
+Grid merge(const Grid& x, std::size_t heads) {
+  if (x.B % heads) misfit("heads");
+  const std::size_t d = x.D, places = x.T * x.N;
+  Grid out{x.B / heads, x.T, x.N, d * heads, Vec(x.x.size())};
+  for (std::size_t r = 0; r < x.B; ++r)
+    for (std::size_t p = 0; p < places; ++p)
+      for (std::size_t k = 0; k < d; ++k)
+        out.x[((r / heads) * places + p) * out.D + r % heads * d + k] = x.x[(r * places + p) * d + k];
+  return out;
+}
+
+// What a term makes of its operands.
+Grid computed(const Node& n, const std::vector<const Grid*>& in, const Scene& s) {
+  const auto folded = [&](auto f) {
+    Grid g = *in[0];
+    for (std::size_t k = 1; k < in.size(); ++k) g = combined(g, *in[k], f);
+    return g;
+  };
+  switch (n.op) {
+    case Op::leaf:
+      return read_leaf(n, s);
+    case Op::number:
+      return {1, 1, 1, 1, {n.number}};
+    case Op::product:
+      return multiplied(read_matrix(*n.in[0], s), *in[1]);
+    case Op::sum:
+      return folded([](double a, double b) { return a + b; });
+    case Op::times:
+      return folded([](double a, double b) { return a * b; });
+    case Op::complement: {
+      Grid g = *in[0];
+      for (double& x : g.x) x = 1 - x;
+      return g;
+    }
+    case Op::apply: {
+      Grid g = *in[0];
+      for (std::size_t p = 0; p < g.x.size(); p += g.D) n.function->apply(&g.x[p], g.D);
+      return g;
+    }
+    case Op::dot: {
+      const Grid g = combined(*in[0], *in[1], [](double a, double b) { return a * b; });
+      Grid out{g.B, g.T, g.N, 1, Vec(g.B * g.T * g.N)};
+      for (std::size_t k = 0; k < g.x.size(); ++k) out.x[k / g.D] += g.x[k];
+      return out;
+    }
+    case Op::weights:
+      return weighed(n, *in[0], in.size() > 1 ? in[1] : nullptr, s);
+    case Op::gather:
+      return gathered(n.gather, *in[0], s);
+    case Op::join:
+      return joined(in);
+    case Op::maxout:
+      return paired(n.pairing, *in[0]);
+    case Op::moved:
+      return read_moved(n.read, *in[0], in.size() > 1 ? in[1] : nullptr, s.heads);
+    case Op::split:
+      return split(*in[0], s.heads);
+    case Op::merge:
+      return merge(*in[0], s.heads);
+    case Op::matrix:
+    case Op::carried:
+    case Op::loop:
+      break;
+  }
+  return {1, 1, 1, 1, {0}};
+}
+
+// A sequence one step later, behind its start (B, 1, 1, d).
+Grid carried_on(const Grid& body, const Grid& start, std::size_t T) {
+  Grid g{start.B, T, 1, start.D, Vec(start.B * T * start.D)};
+  if (body.N > 1 || (body.D != g.D && body.D != 1)) misfit("what a loop hands on has another size");
+  for (std::size_t b = 0; b < g.B; ++b)
+    for (std::size_t t = 0; t < T; ++t)
+      for (std::size_t k = 0; k < g.D; ++k)
+        g.x[(b * T + t) * g.D + k] =
+            t ? body.x[body.place(b, t - 1, 0) + (body.D > 1 ? k : 0)] : start.x[start.place(b, 0, 0) + k];
+  return g;
+}
+
+}  // namespace
+
+// One evaluation of a plan under a change.
+class Evaluation {
+ public:
+  Evaluation(const Plan& plan, const Change& change) : plan_(plan), change_(change) {
+    const std::size_t n = plan.terms_.size();
+    touched_.assign(n, false);
+    for (std::size_t k = 0; k < n; ++k) {
+      const Node* node = plan.terms_[k].get();
+      bool hit = node == change.user;
+      if (!change.user)
+        for (const auto& [from, to] : change.terms) hit = hit || from == node;
+      for (const Term& in : node->in) hit = hit || touched_[plan.index_.at(in.get())];
+      touched_[k] = hit;
+      if (node->op == Op::loop) loops_ = loops_ || hit;
+    }
+    memo_.resize(2 * n);
+  }
+
+  Grid run() { return *value(plan_.root(), true); }
+
+ private:
+  const Grid* value(const Term& term, bool changed) {
+    const auto known = plan_.index_.find(term.get());
+    if (known == plan_.index_.end()) return kept(computed_of(*term, false, nullptr));
+    const std::size_t k = known->second;
+    const bool fresh = (changed && touched_[k]) || (loops_ && plan_.looped_[k] && carried_);
+    if (!fresh) return &plan_.values_[k];
+    std::optional<Grid>& memo = memo_[k * 2 + changed];
+    if (memo) return &*memo;
+    if (changed && !change_.user)
+      for (const auto& [from, to] : change_.terms)
+        if (from == term.get()) {
+          Grid made = *value(to, false);
+          memo = std::move(made);
+          return &*memo;
+        }
+    if (term->op == Op::carried) {
+      memo = *carried_;
+      return &*memo;
+    }
+    if (term->op == Op::loop) {
+      Grid made = looped(*term);
+      memo = std::move(made);
+    } else {
+      Grid made = computed_of(*term, changed, changed && term.get() == change_.user ? &change_ : nullptr);
+      memo = std::move(made);
+    }
+    return &*memo;
+  }
+
+  Grid computed_of(const Node& node, bool changed, const Change* here) {
+    std::vector<const Grid*> in;
+    Node replaced;
+    const Node* as = &node;
+    if (here) {
+      replaced = node;
+      replaced.in[here->place] = here->terms[0].second;
+      as = &replaced;
+    } else if (node.op == Op::product && changed) {  // a matrix has no numbers of its own
+      for (const auto& [from, to] : change_.terms)
+        if (!change_.user && from == node.in[0].get()) replaced = node, replaced.in[0] = to, as = &replaced;
+    }
+    for (std::size_t k = 0; k < as->in.size(); ++k)
+      in.push_back(as->in[k]->op == Op::matrix ? nullptr : value(as->in[k], changed && !(here && k == here->place)));
+    return computed(*as, in, plan_.scene_);
+  }
+
+  // Step t of the body needs step t - 1 of it alone, so T rounds settle it.
+  Grid looped(const Node& loop) {
+    const Grid start = *value(loop.in[1], true);
+    Grid body, carried = carried_on(start, start, plan_.scene_.T);
+    std::vector<std::optional<Grid>> outside = std::move(memo_);  // who waits for this loop holds on to it
+    for (std::size_t t = 0; t < plan_.scene_.T; ++t) {
+      memo_.assign(2 * plan_.terms_.size(), std::nullopt);
+      carried_ = &carried;
+      Grid made = *value(loop.in[0], true);
+      body = std::move(made);
+      carried = carried_on(body, start, plan_.scene_.T);
+    }
+    memo_ = std::move(outside);
+    // What reads the carried numbers from outside, if anything does, reads the settled ones.
+    settled_ = carried;
+    carried_ = &settled_;
+    return body;
+  }
+
+  const Grid* kept(Grid g) {
+    extra_.push_back(std::make_unique<Grid>(std::move(g)));
+    return extra_.back().get();
+  }
+
+  const Plan& plan_;
+  const Change& change_;
+  std::vector<bool> touched_;
+  bool loops_ = false;
+  const Grid* carried_ = nullptr;
+  Grid settled_;
+  std::vector<std::optional<Grid>> memo_;
+  std::vector<std::unique_ptr<Grid>> extra_;
+};
+
+Plan::Plan(Term root, const Scene& scene) : scene_(scene) {
+  list(root);
+  uses_[root.get()];
+  values_.resize(terms_.size());
+  looped_.assign(terms_.size(), false);
+  const auto number_all = [&] {
+    for (std::size_t k = 0; k < terms_.size(); ++k) {
+      const Node& n = *terms_[k];
+      if (n.op == Op::matrix || n.op == Op::carried) continue;
+      if (n.op == Op::loop) {
+        values_[k] = values_[index_.at(n.in[0].get())];
+        continue;
+      }
+      std::vector<const Grid*> in;
+      for (const Term& t : n.in) in.push_back(&values_[index_.at(t.get())]);
+      values_[k] = computed(n, in, scene_);
+    }
+  };
+  std::size_t carried = terms_.size(), loop = carried;
+  for (std::size_t k = 0; k < terms_.size(); ++k) {
+    if (terms_[k]->op == Op::carried) carried = k;
+    if (terms_[k]->op == Op::loop) loop = k;
+    looped_[k] = terms_[k]->op == Op::carried;
+    for (const Term& in : terms_[k]->in) looped_[k] = looped_[k] || looped_[index_.at(in.get())];
+  }
+  if (loop == terms_.size() || carried == terms_.size()) {
+    number_all();
+    return;
+  }
+  const Term& start = terms_[loop]->in[1];
+  const Grid from = evaluate(start, scene_);
+  values_[carried] = carried_on(from, from, scene_.T);
+  for (std::size_t t = 0; t < scene_.T; ++t) {
+    number_all();
+    values_[carried] = carried_on(values_[index_.at(terms_[loop]->in[0].get())], from, scene_.T);
+  }
+  number_all();
+}
+
+void Plan::list(const Term& term) {
+  if (index_.count(term.get())) return;
+  for (std::size_t k = 0; k < term->in.size(); ++k) {
+    list(term->in[k]);
+    uses_[term->in[k].get()].emplace_back(term.get(), k);
+  }
+  index_[term.get()] = terms_.size();
+  terms_.push_back(term);
+}
+
+Grid Plan::changed(const Change& change) const { return Evaluation(*this, change).run(); }
+
+Term Plan::with(const Change& change) const {
+  std::unordered_map<const Node*, Term> made;
+  for (const Term& term : terms_) {
+    Node copy = *term;
+    bool differs = false;
+    for (std::size_t k = 0; k < copy.in.size(); ++k) {
+      Term to = made.at(copy.in[k].get());
+      if (change.user == term.get() && change.place == k) to = change.terms[0].second;
+      differs = differs || to != copy.in[k];
+      copy.in[k] = to;
+    }
+    Term result = differs ? std::make_shared<const Node>(std::move(copy)) : term;
+    if (!change.user)
+      for (const auto& [from, to] : change.terms)
+        if (from == term.get()) result = to;
+    made[term.get()] = result;
+  }
+  return made.at(root().get());
+}
+
+bool Plan::contains(const Node* term, const Node* part) const {
+  return term == part ||
+         std::any_of(term->in.begin(), term->in.end(), [&](const Term& in) { return contains(in.get(), part); });
+}
+
+std::vector<const Node*> Plan::owners(const Node* inner) const {
+  if (!inner->label.empty() || uses_.at(inner).empty()) return {inner};
+  std::vector<const Node*> all;
+  for (const auto& [user, place] : uses_.at(inner))
+    for (const Node* owner : owners(user))
+      if (std::find(all.begin(), all.end(), owner) == all.end()) all.push_back(owner);
+  return all;
+}
+
+const Term* Plan::loop() const {
+  for (const Term& t : terms_)
+    if (t->op == Op::loop) return &t;
+  return nullptr;
+}
+
+Grid evaluate(const Term& term, const Scene& scene) {
+  const Plan plan(term, scene);
+  return plan.value(plan.root().get());
+}
+
+// ---- print
+
+namespace {
+
+std::string short_number(double x) {
+  char text[40];
+  const auto end = std::to_chars(text, text + sizeof text, x, std::chars_format::general, 4).ptr;
+  return std::string(text, end);
+}
+
+std::string at_step(int lag, int sign = -1) {
+  if (lag == 0) return "t";
+  return std::string("t") + (sign * lag > 0 ? "+" : "-") + std::to_string(std::abs(lag));
+}
+
+std::string whose(const Read& r) {
+  static const char* rows[] = {
+      "", "next example", "previous example", "first example", "last example", "mean example", "(T, B) read as (B, T)"};
+  static const char* orders[] = {"",          "reversed", "reversed within its length", "first",      "last",
+                                 "last real", "mean",     "mean of the real",           "sum so far", "mean so far"};
+  std::string text = rows[static_cast<std::size_t>(r.rows)];
+  if (r.of_heads) text.replace(text.find("example"), 7, "head");
+  const std::string order = orders[static_cast<std::size_t>(r.order)];
+  if (!order.empty()) text += (text.empty() ? "" : ", ") + order;
+  return text.empty() ? "" : "[" + text + "]";
+}
+
+std::string print_leaf(const Node& n) {
+  if (n.lies == Lies::everywhere) return n.shown.empty() ? n.name : n.shown;
+  std::string name = n.shown.empty() ? n.name : n.shown, index;
+  if (name == "y_emb") name = "y";
+  if (name == "htilde") name = "s~";
+  if (name == "H") name = "h";
+  if (n.lies == Lies::step) index = n.name == "y_emb" ? at_step(n.read.lag + 1) : at_step(n.read.lag);
+  if (n.lies == Lies::position)
+    index =
+        n.read.shift ? "i" + std::string(n.read.shift > 0 ? "+" : "-") + std::to_string(std::abs(n.read.shift)) : "i";
+  if (n.lies == Lies::pair) {
+    index = at_step(n.read.lag) + ",i";
+    if (n.read.shift) index += (n.read.shift > 0 ? "+" : "-") + std::to_string(std::abs(n.read.shift));
+  }
+  if (!index.empty()) name += index.size() > 1 ? "_{" + index + "}" : "_" + index;
+  return name + whose(n.read);
+}
+
+std::string bracketed(const Term& t) {
+  if (t->label.empty() && (t->op == Op::split || t->op == Op::merge)) return bracketed(t->in[0]);
+  const std::string text = print(t);
+  const bool plain = !t->label.empty() || t->op == Op::leaf || t->op == Op::number || t->op == Op::matrix ||
+                     t->op == Op::apply || t->op == Op::join || t->op == Op::carried || t->op == Op::weights;
+  return plain ? text : "(" + text + ")";
+}
+
+}  // namespace
+
+std::string print(const Term& term, bool whole) {
+  const Node& n = *term;
+  if (!n.label.empty() && !whole) return n.label;
+  std::string text;
+  const auto list = [&](const char* between, bool brackets) {
+    std::string out;
+    for (const Term& t : n.in) out += (out.empty() ? "" : between) + (brackets ? bracketed(t) : print(t));
+    return out;
+  };
+  switch (n.op) {
+    case Op::leaf:
+      text = print_leaf(n);
+      break;
+    case Op::matrix:
+      text = (n.shown.empty() ? n.name : n.shown) + (n.block.layout == Block::Layout::transposed ? "^T"
+                                                     : n.block.layout == Block::Layout::relaid
+                                                         ? "[buffer read as (in, out)]"
+                                                         : "");
+      break;
+    case Op::number:
+      text = n.shown.empty() ? short_number(n.number) : n.shown;
+      break;
+    case Op::product:
+      text = print(n.in[0]) + " " + bracketed(n.in[1]);
+      break;
+    case Op::sum:
+      text = list(" + ", false);
+      for (std::size_t at = 0; (at = text.find("+ -", at)) != std::string::npos;) text.replace(at, 3, "- ");
+      break;
+    case Op::times:
+      text = list(" * ", true);
+      break;
+    case Op::complement:
+      text = "1 - " + bracketed(n.in[0]);
+      break;
+    case Op::apply:
+      text = std::string(n.function->name) + "(" + print(n.in[0]) + ")";
+      break;
+    case Op::dot:
+      text = bracketed(n.in[0]) + " . " + bracketed(n.in[1]);
+      break;
+    case Op::weights:
+      text = "softmax over i of " + bracketed(n.in[0]) + (n.in.size() > 1 ? ", masked by " + print(n.in[1]) : "");
+      break;
+    case Op::gather: {
+      static const char* how[] = {"sum",   "mean", "mean over the real",      "largest", "smallest",
+                                  "first", "last", "1/sqrt(T_enc) of the sum"};
+      text = std::string(how[static_cast<std::size_t>(n.gather)]) + " over i of " + bracketed(n.in[0]);
+      break;
+    }
+    case Op::join:
+      text = "[" + list("; ", false) + "]";
+      break;
+    case Op::maxout: {
+      static const char* how[] = {"larger of each pair of",  "larger of the two halves of", "mean of each pair of",
+                                  "smaller of each pair of", "first of each pair of",       "product of each pair of"};
+      text = std::string(how[static_cast<std::size_t>(n.pairing)]) + " " + bracketed(n.in[0]);
+      break;
+    }
+    case Op::moved:
+      if (!n.shown.empty()) text = n.shown;
+      else if (n.in[0]->op == Op::carried && n.read.order == Order::kept)
+        text = "c_{" + at_step(n.read.lag + 1) + "}" + whose(n.read);
+      else
+        text = bracketed(n.in[0]) + (n.read.lag ? "_{" + at_step(n.read.lag) + "}" : "") +
+               (n.read.shift ? "_{i" + std::string(n.read.shift > 0 ? "+" : "") + std::to_string(n.read.shift) + "}"
+                             : "") +
+               whose(n.read);
+      break;
+    case Op::split:
+    case Op::merge:
+    case Op::loop:
+      text = print(n.in[0], n.op == Op::loop);
+      break;
+    case Op::carried:
+      text = n.name;
+      break;
+  }
+  return whole && !n.label.empty() ? n.label + " = " + text : text;
+}
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,172 @@
+// Formulas as trees: what a stage of a model computes, in a form that can be evaluated on a trace, printed as a paper
+// prints it, and changed at any place. The references compute the same numbers with plain loops; tests compare both.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "nn/conventions/reference/attention.h"
+
+namespace gradus::diagnosis {
+
+// Numbers by example, decoder step, encoder position and feature; an axis of 1 stands for all its places. Heads are
+// further examples.
+struct Grid {
+  std::size_t B = 1, T = 1, N = 1, D = 1;
+  reference::Vec x;
+
+  std::size_t size() const { return B * T * N * D; }
+  std::size_t place(std::size_t b, std::size_t t, std::size_t n) const {
+    return (((B > 1 ? b : 0) * T + (T > 1 ? t : 0)) * N + (N > 1 ? n : 0)) * D;
+  }
+};
+
+// A function of the features of one place.
+struct Function {
+  const char* name;
+  void (*apply)(double* x, std::size_t n);
+};
+const std::vector<Function>& functions();  // tanh, sigmoid, relu, and whatever else people put in their place
+const Function& function(const std::string& name);
+
+// Whose numbers are read, in which order, and how far away.
+enum class Rows { own, next, previous, first, last, mean, relaid };
+enum class Order {
+  kept,
+  reversed,
+  reversed_within_length,
+  first,
+  last,
+  last_real,
+  mean,
+  mean_of_real,
+  sum_so_far,
+  mean_so_far
+};
+struct Read {
+  int lag = 0;    // steps ago
+  int shift = 0;  // positions onward
+  Rows rows = Rows::own;
+  Order order = Order::kept;
+  bool of_heads = false;  // rows are the heads of one example
+  friend bool operator==(const Read&, const Read&) = default;
+};
+
+// Where an array has its numbers: one a step, a position, a pair of both, an example, or the same everywhere.
+enum class Lies { step, position, pair, example, everywhere };
+
+// Rows start .. start + rows of a parameter, or features of a leaf; rows 0: all.
+struct Block {
+  std::size_t start = 0, rows = 0;
+  enum class Layout { as_is, transposed, relaid } layout = Layout::as_is;  // relaid: its buffer read as (in, out)
+};
+
+enum class Gather { sum, mean, mean_of_real, largest, least, first, last, root };
+enum class Pairing { larger_neighbour, larger_of_halves, mean, smaller, first, product };
+
+enum class Op {
+  leaf,     // an array of the trace
+  matrix,   // a parameter that multiplies
+  number,   // the same everywhere
+  product,  // in[0] times the features of in[1]
+  sum,
+  times,       // elementwise
+  complement,  // 1 - x
+  apply,       // a function
+  dot,         // over the features
+  weights,     // in[0] scores, in[1] a mask
+  gather,      // over the positions
+  join,
+  maxout,
+  moved,  // in[0], computed numbers, read elsewhere; in[1] stands before the first step
+  split,  // features -> heads
+  merge,
+  carried,  // inside a loop: what its body gave one step before
+  loop      // in[0] the body, in[1] the start
+};
+
+struct Node;
+using Term = std::shared_ptr<const Node>;
+
+struct Node {
+  Op op = Op::number;
+  std::vector<Term> in = {};
+  std::string name = {};   // of an array
+  std::string shown = {};  // how a paper calls it, if not so
+  std::string label = {};  // what a paper calls the result: "r", "alpha"
+  std::string role = {};   // terms that play the same part in several gates
+  Lies lies = Lies::everywhere;
+  Read read = {};
+  Block block = {};
+  const Function* function = nullptr;
+  double number = 0;
+  Gather gather = Gather::sum;
+  Pairing pairing = Pairing::larger_neighbour;
+  std::shared_ptr<const reference::AttentionConvention> attention = {};
+};
+
+// What formulas are evaluated on.
+struct Scene {
+  std::shared_ptr<const reference::Arrays> arrays;
+  std::size_t B = 0, T = 0, N = 0, heads = 1;  // B and T: how many of them are looked at, from the first on
+  bool whole = true;                           // these are all there are
+  std::vector<std::size_t> lengths;            // of the positions
+  std::string made;                            // the array that the formula gives
+};
+
+// Short spellings.
+Term leaf(const std::string& name, Lies lies, Read read = {}, Block block = {});
+Term matrix(const std::string& name, Block block = {}, const std::string& role = "");
+Term number(double x);
+Term make(Op op, std::vector<Term> in);
+Term apply(const Function& f, Term x, const std::string& role = "");
+Term labelled(const std::string& label, const Term& x);
+
+// Numbers of a term that stands alone. Throws std::invalid_argument where sizes do not fit.
+Grid evaluate(const Term& term, const Scene& scene);
+
+// As a paper prints it; labelled terms inside are printed by their label. `whole`: "r = sigmoid(...)".
+std::string print(const Term& term, bool whole = false);
+
+// One change of a formula: terms that are replaced wherever they stand, or one use of a term.
+struct Change {
+  std::vector<std::pair<const Node*, Term>> terms;
+  const Node* user = nullptr;  // not null: in this term only, at this place
+  std::size_t place = 0;
+};
+
+// A formula whose parts have been computed once, so that a change costs what it touches.
+class Plan {
+ public:
+  Plan(Term root, const Scene& scene);
+
+  const std::vector<Term>& terms() const { return terms_; }  // operands before their users, each once
+  const Term& root() const { return terms_.back(); }
+  const Grid& value(std::size_t term) const { return values_[term]; }
+  const Grid& value(const Node* term) const { return values_[index_.at(term)]; }
+  const std::vector<std::pair<const Node*, std::size_t>>& uses(const Node* term) const { return uses_.at(term); }
+  const Scene& scene() const { return scene_; }
+  bool carries(const Node* term) const { return looped_[index_.at(term)]; }  // depends on what a loop hands on
+  bool contains(const Node* term, const Node* part) const;
+  Grid changed(const Change& change) const;
+  Term with(const Change& change) const;  // the formula after the change
+  // The nearest labelled terms that `inner` is a part of.
+  std::vector<const Node*> owners(const Node* inner) const;
+  const Term* loop() const;
+
+ private:
+  friend class Evaluation;
+  void list(const Term& term);
+
+  Scene scene_;
+  std::vector<Term> terms_;
+  std::vector<Grid> values_;
+  std::unordered_map<const Node*, std::size_t> index_;
+  std::unordered_map<const Node*, std::vector<std::pair<const Node*, std::size_t>>> uses_;
+  std::vector<bool> looped_;  // depends on what a loop carries
+};
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,804 @@
+// The rules, where they apply, and the words for what they make.
+#include "nn/conventions/grammar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <stdexcept>
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+Term copied(const Term& term, const std::function<void(Node&)>& change) {
+  Node n = *term;
+  change(n);
+  return std::make_shared<const Node>(std::move(n));
+}
+
+// A term around another one takes over its label, so that formulas still say what the result is called.
+Term inside(const Term& term) {
+  return term->label.empty() ? term : copied(term, [](Node& n) { n.label.clear(); });
+}
+Term outside(const Term& term, const Term& around) {
+  return term->label.empty() ? around : labelled(term->label, around);
+}
+
+Term shown_as(const Term& term, const std::string& name) {
+  return copied(term, [&](Node& n) { n.shown = name; });
+}
+
+bool is_vector(const Place& p) { return p.term->op != Op::matrix && p.term->op != Op::number; }
+bool is_read(const Place& p) { return p.term->op == Op::leaf && p.term->lies != Lies::everywhere; }
+bool is_parameter(const Place& p) { return p.term->op == Op::leaf && p.term->lies == Lies::everywhere; }
+
+Term times(const Term& a, const Term& b) { return make(Op::times, {a, b}); }
+
+// A formula cannot read what it is about to give.
+bool can_be_read(const Place& p, const Node& n) {
+  if (n.op != Op::leaf || n.name != p.plan.scene().made) return &n != p.plan.root().get();
+  const Order o = n.read.order;
+  return n.read.lag > 0 && (o == Order::kept || o == Order::first || o == Order::sum_so_far || o == Order::mean_so_far);
+}
+
+void read_otherwise(const Place& p, std::vector<Term>& out, const std::function<void(Read&)>& change) {
+  const Term t = copied(p.term, [&](Node& n) { change(n.read); });
+  if (can_be_read(p, *t)) out.push_back(t);
+}
+
+// Every other term of the same size that is there to be taken by mistake: what the formula reads, and what a paper
+// gives a name.
+std::vector<Term> others(const Place& p) {
+  std::vector<Term> found;
+  for (std::size_t k = 0; k < p.plan.terms().size(); ++k) {
+    const Term& t = p.plan.terms()[k];
+    const Grid& g = p.plan.value(k);
+    const bool taken = (t->op == Op::leaf && t->lies != Lies::everywhere) || !t->label.empty() || t->op == Op::carried;
+    if (!taken || t == p.term || !can_be_read(p, *t) || g.D != p.value.D || g.N != p.value.N ||
+        (g.T != p.value.T && g.T != 1))
+      continue;
+    const bool in_loop =
+        p.plan.loop() && p.term != *p.plan.loop() && p.plan.contains(p.plan.loop()->get(), p.term.get());
+    if (t->op == Op::carried ? in_loop : !p.plan.carries(t.get())) found.push_back(t);
+    if (t->op == Op::carried && !in_loop) {  // the memory of the step before, from outside
+      const Term& loop = *p.plan.loop();
+      found.push_back(shown_as(
+          std::make_shared<const Node>(Node{.op = Op::moved, .in = {loop, loop->in[1]}, .read = {.lag = 1}}), t->name));
+    }
+  }
+  const std::pair<const char*, Lies> arrays[] = {
+      {"s", Lies::step},      {"y_emb", Lies::step},   {"x", Lies::step},         {"c", Lies::step},
+      {"htilde", Lies::step}, {"m", Lies::step},       {"cell_0", Lies::example}, {"H", Lies::position},
+      {"query", Lies::step},  {"key", Lies::position}, {"value", Lies::position}};
+  for (const auto& [name, lies] : arrays) {
+    const Array* a = find(*p.plan.scene().arrays, name);
+    const bool by_position = lies == Lies::position;
+    if (!a || a->shape.back() != p.value.D || by_position != (p.value.N > 1)) continue;
+    for (int lag = 0; lag < (lies == Lies::step ? 2 : 1); ++lag) {
+      const Term t = leaf(name, lies, {.lag = lag});
+      const bool same = p.term->op == Op::leaf && p.term->name == name;
+      const auto printed = print(t);
+      if (same || !can_be_read(p, *t) ||
+          std::any_of(found.begin(), found.end(), [&](const Term& f) { return print(f) == printed; }))
+        continue;
+      found.push_back(t);
+    }
+  }
+  return found;
+}
+
+std::vector<Term> gates(const Place& p) {
+  std::vector<Term> found;
+  for (std::size_t k = 0; k < p.plan.terms().size(); ++k) {
+    const Term& t = p.plan.terms()[k];
+    if (t->role == "gate" && p.plan.value(k).D == p.value.D && p.value.N == 1 &&
+        (is_read(p) || !p.plan.contains(t.get(), p.term.get())))
+      found.push_back(t);
+  }
+  return found;
+}
+
+std::vector<double> usual_factors(const Place& p) {
+  const double d = static_cast<double>(p.value.D), n = static_cast<double>(std::max<std::size_t>(p.plan.scene().N, 1)),
+               t = static_cast<double>(p.plan.scene().T), b = static_cast<double>(p.plan.scene().B);
+  std::set<double> list = {-1, 2, .5};
+  for (double size : {d, n, t, b})
+    for (double k : {size, 1 / size, std::sqrt(size), 1 / std::sqrt(size)})
+      if (size > 1) list.insert(k);
+  return {list.begin(), list.end()};
+}
+
+// Variants of a softmax over scores: single choices, or two at a time.
+std::vector<AttentionConvention> other_weights(const Place& p, bool pairs) {
+  using C = AttentionConvention;
+  std::vector<std::function<void(C&)>> ways;
+  const bool masked = p.term->in.size() > 1;
+  for (SoftmaxAxis axis : {SoftmaxAxis::batch, SoftmaxAxis::queries, SoftmaxAxis::singleton,
+                           SoftmaxAxis::keys_and_queries, SoftmaxAxis::batch_and_keys, SoftmaxAxis::all})
+    if (p.plan.scene().whole) ways.push_back([axis](C& c) { c.axis = axis; });
+  for (int k = 0; k <= static_cast<int>(Normaliser::softmax_of_tanh); ++k)
+    if (k != static_cast<int>(Normaliser::unshifted_softmax))
+      ways.push_back([k](C& c) { c.normaliser = static_cast<Normaliser>(k); });
+  for (int k = 0; k <= static_cast<int>(MaskRead::shortest_first); ++k)
+    ways.push_back([k](C& c) { c.mask_read = static_cast<MaskRead>(k); });
+  for (int k = 0; masked && k <= static_cast<int>(MaskUse::add); ++k)
+    ways.push_back([k](C& c) { c.mask_use = static_cast<MaskUse>(k); });
+  for (double fill : {0.0, 1e-9, -1e-9, -1.0, -2.0, -5.0, -10.0, -50.0, -100.0, 1.0, 1e-6, -1e-6})
+    if (masked) ways.push_back([fill](C& c) { c.mask_fill = fill; });
+  const double d = std::sqrt(static_cast<double>(p.plan.scene().N));
+  for (double t : {d, 1 / d, 2.0, .5, -1.0}) ways.push_back([t](C& c) { c.temperature = t; });
+  std::vector<C> made;
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    for (std::size_t k = pairs ? 0 : i; pairs ? k < i : k <= i; ++k) {
+      C c = *p.term->attention;
+      ways[i](c);
+      if (pairs) ways[k](c);
+      made.push_back(c);
+    }
+  return made;
+}
+
+}  // namespace
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> all = {
+      {"MISSING",
+       1,
+       {"%o is missing", "缺少 %o"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (is_vector(p)) out.push_back(outside(p.term, times(number(0), inside(p.term))));
+       }},
+      {"TIME",
+       2,
+       {"%n is read where %o belongs: the time is wrong", "读了 %n，应读 %o：时刻不对"},
+       [](const Place& p, std::vector<Term>& out) {
+         for (int by : {-2, -1, 1, 2})
+           if (is_read(p) && (p.term->lies == Lies::step || p.term->lies == Lies::pair))
+             read_otherwise(p, out, [&](Read& r) { r.lag += by; });
+       }},
+      {"FROZEN",
+       3,
+       {"%n is read at every step where %o belongs", "每一步都读 %n，应读 %o"},
+       [](const Place& p, std::vector<Term>& out) {
+         for (Order order : {Order::first, Order::last, Order::last_real})
+           if (is_read(p) && p.term->lies != Lies::example) read_otherwise(p, out, [&](Read& r) { r.order = order; });
+       }},
+      {"OTHER_EXAMPLE",
+       3,
+       {"%n: numbers of other examples are read where %o of the own example belongs",
+        "%n：读的是批中其他样本的数值，应读本样本的 %o"},
+       [](const Place& p, std::vector<Term>& out) {
+         for (Rows rows : {Rows::next, Rows::previous, Rows::first, Rows::last, Rows::mean, Rows::relaid})
+           if (is_read(p)) read_otherwise(p, out, [&](Read& r) { r.rows = rows; });
+       }},
+      {"REVERSED",
+       3,
+       {"%o is read backwards: %n", "%o 被倒着读：%n"},
+       [](const Place& p, std::vector<Term>& out) {
+         for (Order order : {Order::reversed, Order::reversed_within_length})
+           if (is_read(p) && p.term->lies != Lies::example) read_otherwise(p, out, [&](Read& r) { r.order = order; });
+       }},
+      {"SHIFTED",
+       3,
+       {"%n is read where %o belongs: the positions are off", "读了 %n，应读 %o：位置错开了"},
+       [](const Place& p, std::vector<Term>& out) {
+         for (int by : {-2, -1, 1, 2})
+           if (is_read(p) && (p.term->lies == Lies::position || p.term->lies == Lies::pair))
+             read_otherwise(p, out, [&](Read& r) { r.shift += by; });
+       }},
+      {"AVERAGED",
+       4,
+       {"%n, a mean or a sum over time or positions, is read where %o belongs",
+        "读了 %n（沿时间或位置的平均或累加），应读 %o"},
+       [](const Place& p, std::vector<Term>& out) {
+         for (Order order : {Order::mean, Order::mean_of_real, Order::sum_so_far, Order::mean_so_far})
+           if (is_read(p) && p.term->lies != Lies::example) read_otherwise(p, out, [&](Read& r) { r.order = order; });
+         if (is_read(p) && p.term->lies == Lies::step)
+           for (int by : {-1, 1}) {
+             const Term other = copied(p.term, [&](Node& n) { n.read.lag += by; });
+             if (can_be_read(p, *other)) out.push_back(times(number(.5), make(Op::sum, {p.term, other})));
+           }
+       }},
+      {"OTHER_STEP",
+       5,
+       {"%n is used where %o belongs: another step's, position's or example's",
+        "用了 %n，应用 %o：取自别的时刻、位置或样本"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (is_read(p) || !is_vector(p) || is_parameter(p) || p.value.T == 1) return;
+         const auto add = [&](Read read) {
+           Node n{.op = Op::moved, .in = {inside(p.term)}, .read = read};
+           if (p.term->op == Op::carried) n.in.push_back((*p.plan.loop())->in[1]);
+           out.push_back(outside(p.term, std::make_shared<const Node>(std::move(n))));
+         };
+         for (int by : {-1, 1, 2}) add({.lag = by});
+         for (int by : {-1, 1})
+           if (p.value.N > 1) add({.shift = by});
+         for (Rows rows : {Rows::next, Rows::previous, Rows::first, Rows::last, Rows::mean}) add({.rows = rows});
+         for (Order order : {Order::first, Order::reversed, Order::mean, Order::sum_so_far, Order::mean_so_far})
+           add({.order = order});
+         for (Rows rows : {Rows::next, Rows::previous, Rows::first, Rows::last, Rows::mean})
+           if (p.plan.scene().heads > 1 && p.value.B > p.plan.scene().B) add({.rows = rows, .of_heads = true});
+       }},
+      {"OTHER_OPERAND",
+       2,
+       {"%n stands where %o belongs", "%o 的位置上写成了 %n"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (!is_vector(p) || is_parameter(p)) return;
+         for (const Term& t : others(p)) out.push_back(t);
+       }},
+      {"EXTRA_TERM",
+       4,
+       {"%n stands where %o belongs: one term too many", "%o 的位置上写成了 %n：多加了一项"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (!is_vector(p) || is_parameter(p)) return;
+         for (const Term& t : others(p)) out.push_back(outside(p.term, make(Op::sum, {inside(p.term), t})));
+         if (is_read(p) && p.term->lies == Lies::step)
+           for (int by : {-1, 1}) {
+             const Term other = copied(p.term, [&](Node& n) { n.read.lag += by; });
+             if (can_be_read(p, *other)) out.push_back(make(Op::sum, {p.term, other}));
+           }
+       }},
+      {"EXTRA_FACTOR",
+       4,
+       {"%n stands where %o belongs: one factor too many", "%o 的位置上写成了 %n：多乘了一项"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (!is_vector(p) || is_parameter(p)) return;
+         for (const Term& g : gates(p)) {
+           out.push_back(outside(p.term, times(g, inside(p.term))));
+           out.push_back(outside(p.term, times(make(Op::complement, {g}), inside(p.term))));
+         }
+         if (p.value.N > 1 && find(*p.plan.scene().arrays, "mask"))
+           out.push_back(outside(p.term, times(leaf("mask", Lies::position), inside(p.term))));
+       }},
+      {"SCALED",
+       2,
+       {"%n stands where %o belongs: a factor too many", "%o 的位置上写成了 %n：多了一个系数"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (!is_vector(p)) return;
+         for (double k : usual_factors(p)) out.push_back(outside(p.term, times(number(k), inside(p.term))));
+       }},
+      {"OFFSET",
+       3,
+       {"%n stands where %o belongs: a number is added", "%o 的位置上写成了 %n：多加了一个数"},
+       [](const Place& p, std::vector<Term>& out) {
+         for (double k : {1.0, -1.0})
+           if (is_vector(p)) out.push_back(outside(p.term, make(Op::sum, {inside(p.term), number(k)})));
+       }},
+      {"COMPLEMENTED",
+       1,
+       {"%n stands where %o belongs", "%o 的位置上写成了 %n"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->role == "gate") out.push_back(outside(p.term, make(Op::complement, {inside(p.term)})));
+       }},
+      {"COMPLEMENT_MISSING",
+       1,
+       {"%n stands where %o belongs", "%o 的位置上写成了 %n"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::complement) return;
+         out.push_back(p.term->in[0]);
+         out.push_back(make(Op::sum, {number(1), p.term->in[0]}));
+       }},
+      {"OTHER_FUNCTION",
+       1,
+       {"%n stands where %o belongs: the function is another one", "%o 的位置上写成了 %n：函数不同"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::apply) return;
+         for (const Function& f : functions())
+           if (&f != p.term->function) out.push_back(copied(p.term, [&](Node& n) { n.function = &f; }));
+       }},
+      {"FUNCTION_MISSING",
+       1,
+       {"the function around %n is missing: %o belongs there", "%n 外面缺少函数：应为 %o"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op == Op::apply) out.push_back(outside(p.term, p.term->in[0]));
+       }},
+      {"FUNCTION_INSIDE",
+       2,
+       {"%n stands where %o belongs: the function is at the wrong place", "%o 的位置上写成了 %n：函数放错了位置"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::apply || p.term->in[0]->op != Op::sum) return;
+         const std::vector<Term>& terms = p.term->in[0]->in;
+         for (std::size_t which = 1; which < (std::size_t{1} << terms.size()); ++which) {
+           std::vector<Term> some, both;
+           for (std::size_t k = 0; k < terms.size(); ++k) (which >> k & 1 ? both : some).push_back(terms[k]);
+           std::vector<Term> each = some, together = some;
+           for (const Term& t : both) each.push_back(apply(*p.term->function, t));
+           together.push_back(apply(*p.term->function, make(Op::sum, both)));
+           out.push_back(outside(p.term, make(Op::sum, each)));
+           if (!some.empty()) out.push_back(outside(p.term, make(Op::sum, together)));
+         }
+       }},
+      {"EXTRA_FUNCTION",
+       3,
+       {"%n stands where %o belongs: a function too many", "%o 的位置上写成了 %n：多套了一个函数"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (!is_vector(p)) return;
+         for (const Function& f : functions()) out.push_back(outside(p.term, apply(f, inside(p.term))));
+       }},
+      {"PRODUCT_FOR_SUM",
+       2,
+       {"%n stands where %o belongs: multiplied instead of added", "%o 写成了 %n：加写成了乘"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::sum) return;
+         out.push_back(copied(p.term, [](Node& n) { n.op = Op::times; }));
+         for (std::size_t k = 1; k < p.term->in.size() && p.term->in.size() > 2; ++k) {
+           std::vector<Term> rest = {times(p.term->in[0], p.term->in[k])};
+           for (std::size_t j = 1; j < p.term->in.size(); ++j)
+             if (j != k) rest.push_back(p.term->in[j]);
+           out.push_back(outside(p.term, make(Op::sum, rest)));
+         }
+       }},
+      {"SUM_FOR_PRODUCT",
+       2,
+       {"%n stands where %o belongs: added instead of multiplied", "%o 写成了 %n：乘写成了加"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op == Op::times) out.push_back(copied(p.term, [](Node& n) { n.op = Op::sum; }));
+       }},
+      {"FACTOR_MISSING",
+       1,
+       {"%n stands where %o belongs: a factor is missing", "%o 的位置上写成了 %n：缺少一个因子"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::times) return;
+         for (std::size_t k = 0; k < p.term->in.size(); ++k) {
+           std::vector<Term> rest = p.term->in;
+           rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(k));
+           out.push_back(outside(p.term, rest.size() == 1 ? rest[0] : make(Op::times, rest)));
+         }
+       }},
+      {"FACTOR_SQUARED",
+       2,
+       {"%n stands where %o belongs: a factor counts twice", "%o 写成了 %n：因子乘了两次"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::times) return;
+         for (const Term& factor : p.term->in) {
+           std::vector<Term> more = p.term->in;
+           more.push_back(factor);
+           out.push_back(outside(p.term, make(Op::times, more)));
+         }
+       }},
+      {"TRANSPOSED",
+       1,
+       {"%n stands where %o belongs: the matrix is transposed", "%o 写成了 %n：矩阵被转置"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op == Op::matrix)
+           out.push_back(copied(p.term, [](Node& n) { n.block.layout = Block::Layout::transposed; }));
+       }},
+      {"RELAID",
+       2,
+       {"%n: the buffer of %o was reshaped where it should have been transposed",
+        "%n：%o 的缓冲区被 reshape，而不是转置"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op == Op::matrix)
+           out.push_back(copied(p.term, [](Node& n) { n.block.layout = Block::Layout::relaid; }));
+       }},
+      {"OTHER_PARAMETER",
+       2,
+       {"%n stands where %o belongs", "%o 的位置上写成了 %n"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::matrix && !is_parameter(p)) return;
+         for (const Term& t : p.plan.terms()) {
+           const bool same_kind = t->op == p.term->op && t->lies == p.term->lies && t != p.term;
+           if (!same_kind) continue;
+           const auto rows = [&](const Term& m) {
+             const Array& a = get(*p.plan.scene().arrays, m->name);
+             return std::make_pair(m->block.rows ? m->block.rows : a.dim(0), a.data.size() / a.dim(0));
+           };
+           if (rows(t) == rows(p.term)) out.push_back(t);
+         }
+         // Parameters of the other direction, and any other of the same shape.
+         const Array& own = get(*p.plan.scene().arrays, p.term->name);
+         for (const auto& [name, a] : *p.plan.scene().arrays) {
+           const bool parameter = name[0] == 'W' || name[0] == 'U' || name[0] == 'b' || name.rfind("v_", 0) == 0;
+           if (!parameter || name == p.term->name || a.shape != own.shape) continue;
+           const std::string as =
+               p.term->shown.empty()
+                   ? name
+                   : p.term->shown + (name.find("_reverse") == name.npos ? "(forward)" : "(backward)");
+           out.push_back(copied(p.term, [&as, other = name](Node& n) { n.name = other, n.shown = as; }));
+         }
+       }},
+      {"MATRIX_MISSING",
+       2,
+       {"%n stands where %o belongs: the matrix is missing", "%o 写成了 %n：缺少矩阵"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op == Op::product && p.plan.value(p.term->in[1].get()).D == p.value.D)
+           out.push_back(outside(p.term, p.term->in[1]));
+       }},
+      {"MATRIX_TWICE",
+       3,
+       {"%n stands where %o belongs: the matrix is applied twice", "%o 写成了 %n：矩阵乘了两次"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op == Op::product && p.plan.value(p.term->in[1].get()).D == p.value.D)
+           out.push_back(outside(p.term, make(Op::product, {p.term->in[0], inside(p.term)})));
+       }},
+      {"JOINED_OTHERWISE",
+       1,
+       {"%n stands where %o belongs: joined in another order", "%o 写成了 %n：拼接顺序不同"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::join) return;
+         std::vector<Term> order = p.term->in;
+         std::sort(order.begin(), order.end());
+         do
+           if (order != p.term->in) out.push_back(copied(p.term, [&](Node& n) { n.in = order; }));
+         while (std::next_permutation(order.begin(), order.end()));
+       }},
+      {"NORMALISED_OTHERWISE",
+       3,
+       {"the weights are made otherwise: %p", "权重的算法不同：%p"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::weights) return;
+         for (const AttentionConvention& c : other_weights(p, false))
+           out.push_back(
+               copied(p.term, [&](Node& n) { n.attention = std::make_shared<const AttentionConvention>(c); }));
+       }},
+      {"NORMALISED_OTHERWISE",
+       7,
+       {"the weights are made otherwise: %p", "权重的算法不同：%p"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::weights) return;
+         for (const AttentionConvention& c : other_weights(p, true))
+           out.push_back(
+               copied(p.term, [&](Node& n) { n.attention = std::make_shared<const AttentionConvention>(c); }));
+       },
+       true},
+      {"GATHERED_OTHERWISE",
+       1,
+       {"%n stands where %o belongs: the positions are put together otherwise", "%o 写成了 %n：对各位置的归并方式不同"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::gather) return;
+         for (int k = 0; k <= static_cast<int>(Gather::root); ++k)
+           if (k != static_cast<int>(p.term->gather))
+             out.push_back(copied(p.term, [&](Node& n) { n.gather = static_cast<Gather>(k); }));
+       }},
+      {"PAIRED_OTHERWISE",
+       1,
+       {"%n stands where %o belongs: the maxout pairs otherwise", "%o 写成了 %n：maxout 配对方式不同"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::maxout) return;
+         for (int k = 1; k <= static_cast<int>(Pairing::product); ++k)
+           out.push_back(copied(p.term, [&](Node& n) { n.pairing = static_cast<Pairing>(k); }));
+       }},
+  };
+  return all;
+}
+
+// ---- where rules apply
+
+void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mistake&)>& visit) {
+  std::map<std::string, std::vector<Term>> alike;
+  for (const Term& t : plan.terms())
+    if (!t->role.empty()) alike[t->role].push_back(t);
+  for (const Rule& rule : rules()) {
+    if (rule.deep != deep) continue;
+    for (std::size_t k = 0; k < plan.terms().size(); ++k) {
+      const Term& term = plan.terms()[k];
+      const Place place{plan, term, plan.value(k)};
+      std::vector<Term> made;
+      rule.make(place, made);
+      for (const Term& to : made) {
+        const auto& uses = plan.uses(term.get());
+        Mistake m{&rule, {{{term.get(), to}}, nullptr, 0}, term, to};
+        visit(m);
+        for (const auto& [user, at] : uses) {
+          if (uses.size() < 2) break;
+          m.change.user = user, m.change.place = at;
+          visit(m);
+        }
+      }
+    }
+    // The same in all terms that play one part: every gate, every U.
+    for (const auto& [role, terms] : alike) {
+      std::vector<std::vector<Term>> made(terms.size());
+      for (std::size_t k = 0; k < terms.size(); ++k) rule.make({plan, terms[k], plan.value(terms[k].get())}, made[k]);
+      const auto same = [&](const std::vector<Term>& m) { return m.size() == made[0].size(); };
+      if (terms.size() < 2 || !std::all_of(made.begin(), made.end(), same)) continue;
+      for (std::size_t v = 0; v < made[0].size(); ++v) {
+        Mistake m{&rule, {}, terms[0], made[0][v], true};
+        for (std::size_t k = 0; k < terms.size(); ++k) m.change.terms.emplace_back(terms[k].get(), made[k][v]);
+        visit(m);
+      }
+    }
+  }
+}
+
+// Newton's method on one number, the distance being a sum of squares.
+void each_fitted_mistake(const Plan& plan, const std::function<double(const Grid&, Grid&)>& distance,
+                         const std::function<void(const Mistake&)>& visit) {
+  static const Rule factor{
+      "SCALED", 5, {"%n stands where %o belongs: a factor too many", "%o 的位置上写成了 %n：多了一个系数"}, nullptr};
+  static const Rule offset{
+      "OFFSET", 6, {"%n stands where %o belongs: a number is added", "%o 的位置上写成了 %n：多加了一个数"}, nullptr};
+  for (const Rule* rule : {&factor, &offset})
+    for (std::size_t at = 0; at < plan.terms().size(); ++at) {
+      const Term& term = plan.terms()[at];
+      if (!is_vector({plan, term, plan.value(at)})) continue;
+      const auto with = [&](double k) {
+        const Term around = rule == &factor ? times(number(k), inside(term)) : make(Op::sum, {inside(term), number(k)});
+        return Mistake{rule, {{{term.get(), outside(term, around)}}, nullptr, 0}, term, outside(term, around), false,
+                       k};
+      };
+      double k = rule == &factor ? 1 : 0;
+      for (int round = 0; round < 12; ++round) {
+        const double h = 1e-6;
+        Grid here, there;
+        const double off = distance(plan.changed(with(k).change), here);
+        if (!std::isfinite(off)) break;
+        if (off < 1e-10) {
+          visit(with(k));
+          break;
+        }
+        distance(plan.changed(with(k + h).change), there);
+        double gg = 0, gr = 0;
+        for (std::size_t i = 0; i < here.x.size(); ++i) {
+          const double g = (there.x[i] - here.x[i]) / h;
+          gg += g * g, gr += g * here.x[i];
+        }
+        if (!(gg > 0)) break;
+        k -= gr / gg;
+        if (!std::isfinite(k) || std::fabs(k) > 1e4) break;
+      }
+    }
+}
+
+Scene other_numbers(const Scene& scene) {
+  Scene other = scene;
+  Arrays arrays = *scene.arrays;
+  std::mt19937_64 draw(7);
+  std::normal_distribution<double> normal;
+  for (auto& [name, a] : arrays) {
+    if (name == "mask" || name == "y_mask") continue;
+    for (double& x : a.data) x = normal(draw);
+  }
+  if (auto alpha = arrays.find("alpha"); alpha != arrays.end())
+    for (double& x : alpha->second.data) x = std::fabs(x);
+  other.arrays = std::make_shared<const Arrays>(std::move(arrays));
+  return other;
+}
+
+// ---- words
+
+namespace {
+
+struct Called {
+  const char* label;
+  const char* code;  // the beginning of a verdict's code
+  Said what;
+};
+const Called& called(const Plan& plan, const Node* owner) {
+  static const std::map<std::string, Called> gru = {{"r", {"r", "GRU_RESET_GATE", {"the reset gate r", "重置门 r"}}},
+                                                    {"z", {"z", "GRU_UPDATE_GATE", {"the update gate z", "更新门 z"}}},
+                                                    {"n", {"n", "GRU_CANDIDATE", {"the candidate n", "候选状态 n"}}},
+                                                    {"s_t", {"s_t", "GRU_STATE", {"the new state s_t", "新状态 s_t"}}}};
+  static const std::map<std::string, Called> lstm = {
+      {"i", {"i", "LSTM_INPUT_GATE", {"the input gate i", "输入门 i"}}},
+      {"f", {"f", "LSTM_FORGET_GATE", {"the forget gate f", "遗忘门 f"}}},
+      {"g", {"g", "LSTM_CANDIDATE", {"the candidate g", "候选值 g"}}},
+      {"o", {"o", "LSTM_OUTPUT_GATE", {"the output gate o", "输出门 o"}}},
+      {"c_t", {"c_t", "LSTM_MEMORY", {"the memory c_t", "记忆 c_t"}}},
+      {"s_t", {"s_t", "LSTM_STATE", {"the new state s_t", "新状态 s_t"}}}};
+  static const std::map<std::string, Called> other = {
+      {"s_t", {"s_t", "CELL_STATE", {"the new state s_t", "新状态 s_t"}}},
+      {"e", {"e", "ATTN_SCORE", {"the score e", "分数 e"}}},
+      {"alpha", {"alpha", "ATTN_WEIGHTS", {"the weights alpha", "权重 alpha"}}},
+      {"c", {"c", "ATTN_CONTEXT", {"the context c", "上下文向量 c"}}},
+      {"s~", {"s~", "ATTN_VECTOR", {"the attentional vector s~", "注意力向量 s~"}}},
+      {"logits", {"logits", "READOUT", {"the readout", "输出层"}}},
+      {"t~", {"t~", "READOUT_MAXOUT", {"the readout's t~", "输出层的 t~"}}},
+      {"s_0", {"s_0", "START", {"the initial state s_0", "初始状态 s_0"}}},
+      {"q", {"q", "HEADS_QUERY", {"the heads' queries", "各头的查询"}}},
+      {"k", {"k", "HEADS_KEY", {"the heads' keys", "各头的键"}}},
+      {"v", {"v", "HEADS_VALUE", {"the heads' values", "各头的值"}}},
+      {"output", {"output", "HEADS_OUTPUT", {"the output of the heads", "多头的输出"}}}};
+  static const Called nothing = {"", "FORMULA", {"the formula", "公式"}};
+  const auto labels = [&](const char* label) {
+    return std::any_of(plan.terms().begin(), plan.terms().end(), [&](const Term& t) { return t->label == label; });
+  };
+  for (const auto* table : {labels("z") ? &gru : labels("f") ? &lstm : &other, &other})
+    if (const auto at = table->find(owner->label); at != table->end()) return at->second;
+  return nothing;
+}
+
+// What a term is, in a code.
+std::string slot(const Node& n, const std::string& owner) {
+  static const std::map<std::string, const char*> reads = {
+      {"s", "STATE"},  {"y_emb", "INPUT"}, {"x", "INPUT"},     {"c", "CONTEXT"},   {"htilde", "VECTOR"},
+      {"m", "MEMORY"}, {"query", "QUERY"}, {"key", "KEY"},     {"value", "VALUE"}, {"alpha", "WEIGHTS"},
+      {"e", "SCORES"}, {"mask", "MASK"},   {"cell_0", "START"}};
+  static const std::map<std::string, const char*> labels = {
+      {"r", "RESET_GATE"}, {"z", "UPDATE_GATE"}, {"n", "CANDIDATE"}, {"i", "INPUT_GATE"}, {"f", "FORGET_GATE"},
+      {"g", "CANDIDATE"},  {"o", "OUTPUT_GATE"}, {"c_t", "MEMORY"},  {"e", "SCORES"},     {"alpha", "WEIGHTS"},
+      {"c", "CONTEXT"},    {"s~", "VECTOR"},     {"t~", "SUM"}};
+  if (n.op == Op::leaf && n.name == "H")
+    return owner == "ATTN_CONTEXT" ? "VALUES" : owner == "START" ? "ENCODER" : "KEYS";
+  if (n.op == Op::leaf) {
+    if (n.lies == Lies::everywhere) return "BIAS";
+    if (const auto at = reads.find(n.name); at != reads.end())
+      return n.name == "s" && owner == "ATTN_SCORE" ? "QUERY" : at->second;
+    return "OPERAND";
+  }
+  if (const auto at = labels.find(n.label); at != labels.end()) return at->second;
+  switch (n.op) {
+    case Op::matrix:
+      return "MATRIX";
+    case Op::product:
+      return n.in[0]->role == "U" ? "STATE_TERM" : n.in[0]->role == "W" ? "INPUT_TERM" : "PRODUCT";
+    case Op::carried:
+      return "MEMORY";
+    case Op::sum:
+      return "SUM";
+    case Op::times:
+      return "FACTORS";
+    case Op::join:
+      return "JOIN";
+    case Op::apply:
+      return "ACTIVATION";
+    default:
+      return "TERM";
+  }
+}
+
+std::string replaced_in(std::string text, const char* mark, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += by.size()) text.replace(at, 2, by);
+  return text;
+}
+
+// What the weights do otherwise than the paper's, in words.
+Words about_weights(const AttentionConvention& c, const AttentionConvention& right) {
+  static const Said axes[] = {{"keys", "键"},
+                              {"the batch", "批次"},
+                              {"the decoder steps", "解码步"},
+                              {"each number alone", "单个数"},
+                              {"keys and decoder steps together", "键与解码步一起"},
+                              {"batch and keys together", "批次与键一起"},
+                              {"everything", "全部"},
+                              {"the heads", "头"},
+                              {"the batch", "批次"}};
+  static const Said normalisers[] = {{"softmax", "softmax"},
+                                     {"softmax", "softmax"},
+                                     {"softmax twice", "两次 softmax"},
+                                     {"division by the sum", "除以和"},
+                                     {"division by the largest", "除以最大值"},
+                                     {"sigmoid", "sigmoid"},
+                                     {"relu", "relu"},
+                                     {"nothing at all", "没有归一化"},
+                                     {"1 for the largest", "最大者取 1"},
+                                     {"exp without a division", "exp 而不相除"},
+                                     {"log softmax", "log softmax"},
+                                     {"softmax of tanh", "tanh 的 softmax"}};
+  static const Said reads[] = {{"the keys' mask", "键的掩码"},
+                               {"the queries' mask", "查询的掩码"},
+                               {"the mask inverted", "取反的掩码"},
+                               {"a mask one position too short", "少一个位置的掩码"},
+                               {"a mask one position too long", "多一个位置的掩码"},
+                               {"the next example's mask", "下一个样本的掩码"},
+                               {"a causal mask", "因果掩码"},
+                               {"the previous example's mask", "上一个样本的掩码"},
+                               {"the first example's mask", "第一个样本的掩码"},
+                               {"the mask at all steps but the first", "除第一步外各步的掩码"},
+                               {"the mask at the first step only", "仅第一步的掩码"},
+                               {"a causal mask that shows the next position", "多露出一个位置的因果掩码"},
+                               {"a causal mask the wrong way round", "方向相反的因果掩码"},
+                               {"masks sorted longest first", "按长度降序排列的掩码"},
+                               {"masks sorted shortest first", "按长度升序排列的掩码"}};
+  static const Said uses[] = {
+      {"filled with -infinity", "填 -∞"},
+      {"never applied", "从未使用"},
+      {"multiplied into the scores before the softmax", "在 softmax 之前乘到分数上"},
+      {"multiplied into the weights, which are not normalised again", "乘到权重上而没有重新归一化"},
+      {"multiplied into the weights", "乘到权重上"},
+      {"added to the scores", "加到分数上"}};
+  Words w;
+  const auto say = [&](const std::string& en, const std::string& zh) {
+    w.en += (w.en.empty() ? "" : ", ") + en, w.zh += (w.zh.empty() ? "" : "，") + zh;
+  };
+  const auto named = [](const auto& table, auto value) { return table[static_cast<std::size_t>(value)]; };
+  if (c.axis != right.axis)
+    say(std::string("along ") + named(axes, c.axis).en, std::string("沿") + named(axes, c.axis).zh);
+  if (c.normaliser != right.normaliser)
+    say(std::string(named(normalisers, c.normaliser).en) + " for softmax",
+        std::string("以") + named(normalisers, c.normaliser).zh + "代替 softmax");
+  if (c.mask_read != right.mask_read)
+    say(std::string("with ") + named(reads, c.mask_read).en, std::string("用了") + named(reads, c.mask_read).zh);
+  if (c.mask_use != right.mask_use)
+    say(std::string("the mask is ") + named(uses, c.mask_use).en, std::string("掩码") + named(uses, c.mask_use).zh);
+  const auto text = [](double x) { return print(number(x)); };
+  if (c.mask_fill != right.mask_fill)
+    say("masked scores are " + text(c.mask_fill) + " where -infinity belongs",
+        "被遮住的分数取 " + text(c.mask_fill) + "，应为 -∞");
+  if (c.temperature != right.temperature)
+    say("scores are divided by " + text(c.temperature), "分数除以 " + text(c.temperature));
+  return w;
+}
+
+// A code of one deviation of the weights, as the library of single entries calls its kind.
+std::string weights_code(const AttentionConvention& c, const AttentionConvention& right) {
+  std::string code;
+  const auto add = [&](const char* part) { code += std::string(code.empty() ? "" : "+") + part; };
+  if (c.axis != right.axis) add("SOFTMAX_AXIS");
+  if (c.normaliser != right.normaliser) add("WEIGHTS_NORMALISER");
+  if (c.mask_read != right.mask_read) add("MASK_OTHER");
+  if (c.mask_use != right.mask_use) add("MASK_USE");
+  if (c.mask_fill != right.mask_fill) add("MASK_FINITE_FILL");
+  if (c.temperature != right.temperature) add("SCALE_OTHER");
+  return code;
+}
+
+}  // namespace
+
+Finding finding_of(const Mistake& m, const Formula& formula, const Plan& plan) {
+  Finding f;
+  const bool everywhere = !m.change.user;
+  const Node* start = everywhere ? m.replaced.get() : m.change.user;
+  // A named term that is changed as a whole is its own owner; where another takes its place, the user is.
+  const bool renamed = !m.replaced->label.empty() && m.replacement->label != m.replaced->label;
+  std::vector<const Node*> owners;
+  if (everywhere && renamed) {
+    for (const auto& [user, place] : plan.uses(start))
+      for (const Node* owner : plan.owners(user)) owners.push_back(owner);
+  } else {
+    owners = plan.owners(start);
+  }
+  for (const auto& [from, to] : m.change.terms)
+    for (const Node* owner : plan.owners(m.alike ? from : owners[0])) owners.push_back(owner);
+  std::sort(owners.begin(), owners.end(), [&](const Node* a, const Node* b) { return a->label < b->label; });
+  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+  const Node* owner = owners[0];
+  const Called& what = called(plan, owner);
+  Words where = {std::string("in ") + what.what.en, std::string("在") + what.what.zh + "中"};
+  if (owners.size() > 1) {
+    std::string list;
+    for (const Node* one : owners) list += (list.empty() ? "" : ", ") + one->label;
+    where = {"in each of " + list, "在 " + list + " 中"};
+  }
+  if (!formula.part.en.empty()) where.en += " of " + formula.part.en, where.zh = formula.part.zh + "：" + where.zh;
+  // What all of them have in common is said without the gate's letter.
+  const auto text_of = [&](const Term& t) {
+    if (m.alike && t->op == Op::apply) return std::string(t->function->name);
+    const bool own = owner == m.replaced.get() && t->label == owner->label;
+    std::string text = print(t, own && t->op != Op::leaf);
+    const std::string letter = m.alike && !m.replaced->shown.empty() ? m.replaced->shown : "";
+    if (const std::size_t at = letter.empty() ? text.npos : text.find(letter); at != text.npos)
+      text.replace(at, letter.size(), m.replaced->role);
+    return text;
+  };
+  const std::string old_text = text_of(m.replaced), new_text = text_of(m.replacement);
+  const bool several = owners.size() > 1;
+  Words part;
+  f.kind = Kind::convention;
+  std::string owner_code = what.code;
+  if (owner_code.rfind("GRU", 0) == 0) f.kind = Kind::gru;
+  if (owner_code.rfind("LSTM", 0) == 0) f.kind = Kind::lstm;
+  if (several) owner_code = f.kind == Kind::gru ? "GRU" : f.kind == Kind::lstm ? "LSTM" : "DECODER";
+  if (m.replaced->op == Op::weights && m.replacement->attention) {
+    part = about_weights(*m.replacement->attention, *m.replaced->attention);
+    f.code = weights_code(*m.replacement->attention, *m.replaced->attention);
+    f.kind = f.code.rfind("MASK", 0) == 0 ? Kind::mask : f.code.rfind("SOFTMAX_AXIS", 0) == 0 ? Kind::axis : f.kind;
+  } else {
+    const bool itself = owner == m.replaced.get() && !several;
+    f.code = owner_code + "_" + (itself ? "" : slot(*m.replaced, owner_code) + "_") + m.rule->code;
+  }
+  for (auto* side : {&f.sentence.en, &f.sentence.zh}) {
+    const bool zh = side == &f.sentence.zh;
+    std::string text = zh ? m.rule->sentence.zh : m.rule->sentence.en;
+    text = replaced_in(text, "%o", old_text), text = replaced_in(text, "%n", new_text);
+    text = replaced_in(text, "%p", zh ? part.zh : part.en);
+    *side = (zh ? where.zh + "，" : where.en + ", ") + text;
+  }
+  f.where = name_of(formula.stage);
+  if (!formula.part.en.empty()) f.where.en += ", " + formula.part.en, f.where.zh += "，" + formula.part.zh;
+  f.paper = print(std::make_shared<const Node>(*owner), true);
+  const Plan after(plan.with(m.change), plan.scene());
+  for (const Term& t : after.terms())
+    if (t->label == owner->label) f.used = print(t, true);
+  f.fix = {"write " + old_text + " there, not " + new_text, "那里应写 " + old_text + "，而不是 " + new_text};
+  f.test = formula.stage == Stage::run || formula.stage == Stage::cell
+               ? "CHECK(check_reference(cell, inputs, claimed).passed);"
+               : "CHECK(check_reference(decoder, inputs, claimed).passed);";
+  return f;
+}
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,53 @@
+// How each part of a formula can go wrong: a grammar of mistakes instead of a list. A rule says what people write in
+// the place of one kind of term (an operand read at another time, a factor left out, a transposed matrix, ...). Rules
+// are applied to every term of a formula, so a mistake that nobody listed has a name if its kind is known.
+#pragma once
+
+#include <functional>
+
+#include "nn/conventions/grammar_formulas.h"
+#include "nn/conventions/verdict.h"
+
+namespace gradus::diagnosis {
+
+// A term of a formula, as rules see it.
+struct Place {
+  const Plan& plan;
+  const Term& term;
+  const Grid& value;
+};
+
+// One kind of mistake. `make` gives what may stand in the place of the term; nothing where the rule has no meaning.
+// %o and %n in the sentence stand for the term and for what replaces it, %p for the part of the formula.
+struct Rule {
+  const char* code;  // the end of a verdict's code
+  int plainness;     // of several that agree, the smallest is named
+  Said sentence;
+  void (*make)(const Place& place, std::vector<Term>& out);
+  bool deep = false;  // tried only when nothing plainer agrees
+};
+const std::vector<Rule>& rules();
+
+// A formula with one mistake.
+struct Mistake {
+  const Rule* rule = nullptr;
+  Change change;
+  Term replaced, replacement;  // the first of them, where several terms change alike
+  bool alike = false;          // every term that plays this part
+  double fitted = 0;           // a number that was read off the trace; 0: none
+};
+
+// Calls visit for every mistake that the plain rules, or the deep ones, make of the formula.
+void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mistake&)>& visit);
+
+// Terms with a number that is read off the trace: %n = k %o, or %o + k. `wanted` as the formula's root.
+void each_fitted_mistake(const Plan& plan, const std::function<double(const Grid&, Grid&)>& distance,
+                         const std::function<void(const Mistake&)>& visit);
+
+// What a verdict says about it.
+Finding finding_of(const Mistake& mistake, const Formula& formula, const Plan& plan);
+
+// The same formula on other numbers: two mistakes that agree there, too, are one.
+Scene other_numbers(const Scene& scene);
+
+}  // namespace gradus::diagnosis

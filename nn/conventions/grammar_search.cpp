@@ -1,0 +1,236 @@
+// Formulas that already agree are left alone; each of the others must be explained by one mistake.
+#include "nn/conventions/grammar_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr std::size_t least_numbers = 6;        // that must agree before anything is called by a name
+constexpr std::size_t most_evaluated = 150000;  // mistakes tried in all formulas together
+
+// Largest difference relative to the largest number, over the rows that count; `off` gets the differences.
+double difference(const Grid& got, const Formula& f, Grid* off = nullptr) {
+  const std::size_t B = f.wanted.dim(0), T = f.wanted.dim(1), d = f.wanted.dim(2), features = got.D > 1 ? got.D : got.N;
+  if ((got.D > 1 && got.N > 1) || (features != d && features != 1)) return infinite;
+  if ((got.B != B && got.B != 1) || (got.T != T && got.T != 1)) return infinite;
+  double most = 0, size = 0;
+  if (off) off->x.clear();
+  for (std::size_t b = 0; b < B; ++b)
+    for (std::size_t t = 0; t < T; ++t) {
+      if (!f.counts.empty() && f.counts[b * T + t] == 0) continue;
+      const double *have = &got.x[got.place(b, t, 0)], *want = &f.wanted.data[(b * T + t) * d];
+      for (std::size_t k = 0; k < d; ++k) {
+        const double x = have[features > 1 ? k : 0], y = want[k];
+        if (off) off->x.push_back(x - y);
+        if (std::isnan(x) && std::isnan(y)) continue;
+        if (!std::isfinite(x) || !std::isfinite(y)) return infinite;
+        most = std::max(most, std::fabs(x - y)), size = std::max(size, std::fabs(y));
+      }
+    }
+  return most == 0 ? 0 : most / std::max(size, 1e-300);
+}
+
+// A mistake that agrees, in one formula of one model.
+struct Hit {
+  std::size_t meant = 0;
+  std::shared_ptr<const Plan> plan;
+  Formula formula;
+  Mistake mistake;
+  double residual = 0;
+  std::size_t order = 0;
+};
+
+class Search {
+ public:
+  Search(const std::vector<Meant>& meant, const std::function<std::vector<Formula>(const Model&, bool)>& formulas_of,
+         const Judged& judged)
+      : meant_(meant), formulas_of_(formulas_of), judged_(judged) {}
+
+  Explained run() {
+    std::set<std::size_t> levels;
+    for (const Meant& m : meant_) levels.insert(m.violations);
+    for (int round = 0; round <= (judged_.deep ? 1 : 0); ++round)
+      for (std::size_t level : levels)
+        if (search(level, round == 1)) return out_;
+    return out_;
+  }
+
+ private:
+  // Models with so many violations of the claim: the hits of each failing output, of the models where fewest fail.
+  bool search(std::size_t violations, bool fitted) {
+    struct Tried {
+      std::size_t meant;
+      std::vector<Formula> formulas;
+      std::vector<std::shared_ptr<const Plan>> plans;
+      std::vector<std::size_t> failing;
+    };
+    std::vector<Tried> tried;
+    std::vector<Vec> seen;
+    std::size_t fewest = std::numeric_limits<std::size_t>::max();
+    for (std::size_t i = 0; i < meant_.size(); ++i) {
+      if (meant_[i].violations != violations) continue;
+      Tried t{i, {}, {}, {}};
+      Vec values;
+      try {
+        t.formulas = formulas_of_(meant_[i].model, false);
+        for (std::size_t k = 0; k < t.formulas.size(); ++k) {
+          t.plans.push_back(std::make_shared<const Plan>(t.formulas[k].term, t.formulas[k].scene));
+          const Grid& root = t.plans.back()->value(t.plans.back()->root().get());
+          values.insert(values.end(), root.x.begin(), root.x.end());
+          if (!(difference(root, t.formulas[k]) < judged_.tolerance)) t.failing.push_back(k);
+        }
+      } catch (const std::invalid_argument&) { continue; }
+      if (t.failing.empty() || std::find(seen.begin(), seen.end(), values) != seen.end()) continue;
+      seen.push_back(values);
+      fewest = std::min(fewest, t.failing.size());
+      tried.push_back(std::move(t));
+    }
+    // Every failing output of one model must have its mistake.
+    std::map<std::size_t, std::vector<std::vector<Hit>>> hits;  // by number of the model
+    for (const Tried& t : tried) {
+      if (t.failing.size() != fewest) continue;
+      std::vector<std::vector<Hit>> of_all;
+      for (std::size_t k : t.failing) {
+        of_all.push_back(hits_of(t.meant, t.formulas[k], t.plans[k], fitted));
+        if (of_all.back().empty()) break;
+      }
+      if (!of_all.back().empty()) hits[t.meant] = of_all;
+    }
+    if (hits.empty()) return false;
+    const std::size_t outputs = hits.begin()->second.size();
+    std::size_t best = hits.begin()->first;
+    std::vector<Finding> findings;
+    for (std::size_t k = 0; k < outputs; ++k) {
+      std::vector<Hit> all;
+      for (const auto& [model, lists] : hits)
+        if (lists.size() > k) all.insert(all.end(), lists[k].begin(), lists[k].end());
+      const std::optional<Finding> f = named(all, best);
+      if (!f) return false;
+      const auto known =
+          std::find_if(findings.begin(), findings.end(), [&](const Finding& g) { return g.code == f->code; });
+      if (known == findings.end()) findings.push_back(*f);
+    }
+    out_.findings = findings;
+    out_.id = meant_[best].id;
+    return true;
+  }
+
+  std::vector<Hit> hits_of(std::size_t meant, const Formula& formula, const std::shared_ptr<const Plan>& plan,
+                           bool fitted) {
+    std::vector<Hit> hits;
+    const std::size_t rows =
+        formula.counts.empty()
+            ? formula.wanted.dim(0) * formula.wanted.dim(1)
+            : static_cast<std::size_t>(std::count(formula.counts.begin(), formula.counts.end(), 1.0));
+    if (rows * formula.wanted.dim(2) < least_numbers) return hits;
+    const auto take = [&](const Mistake& m, double r) {
+      if (r < judged_.apart) hits.push_back({meant, plan, formula, m, r, out_.tried});
+      else out_.next = std::min(out_.next, r);
+    };
+    if (fitted) {
+      const auto distance = [&](const Grid& got, Grid& off) {
+        ++out_.tried;
+        return difference(got, formula, &off);
+      };
+      each_fitted_mistake(*plan, distance,
+                          [&](const Mistake& m) { take(m, difference(plan->changed(m.change), formula)); });
+    } else {
+      each_mistake(*plan, judged_.deep, [&](const Mistake& m) {
+        if (out_.tried >= most_evaluated) return;
+        ++out_.tried;
+        try {
+          take(m, difference(plan->changed(m.change), formula));
+        } catch (const std::invalid_argument&) {
+          // sizes that do not go together
+        }
+      });
+    }
+    if (std::none_of(hits.begin(), hits.end(), [&](const Hit& h) { return h.residual < judged_.tolerance; }))
+      hits.clear();
+    if (!formula.scene.whole) std::erase_if(hits, [&](const Hit& h) { return !agrees_on_all(h); });
+    return hits;
+  }
+
+  bool agrees_on_all(const Hit& h) {
+    for (const Formula& f : formulas_of_(meant_[h.meant].model, true))
+      if (f.output == h.formula.output)
+        return difference(evaluate(h.plan->with(h.mistake.change), f.scene), f) < judged_.tolerance;
+    return false;
+  }
+
+  // The plainest of what agrees; several names where they are different formulas that only these numbers cannot tell.
+  std::optional<Finding> named(std::vector<Hit>& hits, std::size_t& best) {
+    const auto key = [&](const Hit& h) {
+      return std::make_tuple(!(h.residual < judged_.tolerance), h.mistake.rule->plainness, meant_[h.meant].notes,
+                             h.mistake.change.user != nullptr, h.mistake.alike, h.meant,
+                             std::numeric_limits<std::size_t>::max() - h.order);  // the outermost term
+    };
+    std::sort(hits.begin(), hits.end(), [&](const Hit& a, const Hit& b) { return key(a) < key(b); });
+    constexpr std::size_t most_compared = 40;
+    if (hits.size() > most_compared) hits.resize(most_compared);
+    std::vector<std::pair<const Hit*, Grid>> different;
+    for (const Hit& h : hits) {
+      Grid elsewhere;
+      try {
+        elsewhere = evaluate(h.plan->with(h.mistake.change), other_numbers(h.formula.scene));
+      } catch (const std::invalid_argument&) { continue; }
+      if (std::none_of(different.begin(), different.end(), [&](const auto& d) { return same(d.second, elsewhere); }))
+        different.emplace_back(&h, std::move(elsewhere));
+    }
+    if (different.empty()) return std::nullopt;
+    Finding f = finding_of(different[0].first->mistake, different[0].first->formula, *different[0].first->plan);
+    std::vector<std::string> names = {f.code};
+    for (const auto& [hit, values] : different) {
+      const std::string code = finding_of(hit->mistake, hit->formula, *hit->plan).code;
+      if (std::find(names.begin(), names.end(), code) == names.end()) names.push_back(code);
+    }
+    constexpr std::size_t most_names = 3;
+    if (names.size() > most_names) return std::nullopt;
+    best = different[0].first->meant;
+    out_.agreement = std::max(out_.agreement, different[0].first->residual);
+    if (names.size() > 1) {
+      f.alias = names;
+      f.code.clear();
+      for (const std::string& name : names) f.code += (f.code.empty() ? "" : "|") + name;
+      f.sentence.en = "several mistakes give these same numbers; the plainest: " + f.sentence.en;
+      f.sentence.zh = "有几种错误会得到同样的数值；最简单的一种：" + f.sentence.zh;
+      f.tell = {"an input without zeros and repeated numbers, with several examples and steps",
+                "不含零与重复数值、多个样本与多步的输入"};
+    }
+    return f;
+  }
+
+  static bool same(const Grid& a, const Grid& b) {
+    if (a.x.size() != b.x.size()) return false;
+    double most = 0, size = 1e-300;
+    for (std::size_t k = 0; k < a.x.size(); ++k) {
+      if (std::isnan(a.x[k]) && std::isnan(b.x[k])) continue;
+      most = std::max(most, std::fabs(a.x[k] - b.x[k])), size = std::max(size, std::fabs(a.x[k]));
+    }
+    return most <= 1e-9 * size;
+  }
+
+  const std::vector<Meant>& meant_;
+  const std::function<std::vector<Formula>(const Model&, bool)>& formulas_of_;
+  const Judged& judged_;
+  Explained out_;
+};
+
+}  // namespace
+
+Explained explain(const std::vector<Meant>& meant,
+                  const std::function<std::vector<Formula>(const Model&, bool)>& formulas_of, const Judged& judged) {
+  return Search(meant, formulas_of, judged).run();
+}
+
+}  // namespace gradus::diagnosis
