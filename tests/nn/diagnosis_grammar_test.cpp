@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "nn/conventions/diagnosis.h"
+#include "nn/conventions/diagnosis_examples.h"
 #include "nn/conventions/grammar.h"
 
 using namespace gradus;
