@@ -4,14 +4,29 @@
 #include "autograd/ops.h"
 #include "autograd/pointwise.h"
 #include "tensor/doctor/doctor.h"
+#include "tensor/kernels/softmax.h"
 
 namespace gradus {
 namespace {
+
+// The rule below along the last axis, in one pass. y and dy are row-major.
+void add_row_gradients(const Tensor& y, const Tensor& dy, Node::Target dx) {
+  const std::int64_t length = y.shape()[y.rank() - 1], rows = length == 0 ? 0 : y.size() / length;
+  Tensor to = dx.grad.contiguous() ? dx.grad : zeros(y.shape(), y.dtype());
+  dispatch(y.dtype(), [&]<class T>(T) {
+    const T *weights = y.data<T>(), *d = dy.data<T>();
+    T* first = to.mutable_data<T>();
+    for (std::int64_t i = 0; i < rows; ++i)
+      softmax_row_gradient(weights + i * length, d + i * length, length, first + i * length, !dx.fresh);
+  });
+  if (!dx.grad.contiguous()) dx.add(to);
+}
 
 // dx = y (dy - sum(y dy)). Where y is 0 because of a mask, dx is exactly 0.
 Var record_softmax(const Var& x, Axis axis, const Tensor& y) {
   return record("softmax", y, {x}, [axis, saved = Saved(y)](const Tensor& dy, Inputs& in) {
     const Tensor& weights = saved.get("softmax");
+    if (axis.index == dy.rank() - 1) return add_row_gradients(weights, contiguous(dy), in.target(0));
     const Tensor inner = pointwise_sum(
         "softmax", [](auto w, auto d) { return w * d; }, axis, weights, dy);
     in.add(0, pointwise(

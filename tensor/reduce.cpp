@@ -2,8 +2,8 @@
 #include "tensor/reduce.h"
 
 #include <cmath>
-#include <limits>
 
+#include "tensor/kernels/softmax.h"
 #include "tensor/kernels/squares.h"
 #include "tensor/pointwise.h"
 
@@ -41,29 +41,6 @@ void refuse_empty(const char* op, const Tensor& x, Axis axis) {
   }
 }
 
-template <class T> T row_max(const T* row, std::int64_t length) {
-  T largest = -std::numeric_limits<T>::infinity();
-  for (std::int64_t i = 0; i < length; ++i) largest = row[i] > largest || row[i] != row[i] ? row[i] : largest;
-  return largest;
-}
-
-// out = exp(row - shift) where allowed, else 0; returns the sum.
-template <class T> T exp_row(const T* row, const std::uint8_t* allowed, T shift, T* out, std::int64_t length) {
-  using P = Pack<T>;
-  T total = 0;
-  for (std::int64_t i = 0; i < length; i += P::lanes) {
-    const int n = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
-    P e = exp((n == P::lanes ? P::load(row + i) : P::load(row + i, 1, n)) - P::broadcast(shift));
-    if (allowed) {
-      for (int lane = 0; lane < n; ++lane) e.v[lane] = allowed[i + lane] ? e.v[lane] : T{0};
-    }
-    if (n == P::lanes) e.store(out + i);
-    else e.store(out + i, 1, n);
-    total += (n == P::lanes ? e : e.first(n)).sum();
-  }
-  return total;
-}
-
 }  // namespace
 
 Tensor sum(const Tensor& x, Axis axis) {
@@ -92,7 +69,7 @@ Tensor max(const Tensor& x, Axis axis) {
   const Tensor rows = rows_last(x, axis);
   Tensor result = empty(x.shape().without(axis), x.dtype());
   for_each_row(rows, [&]<class T>(const T* row, std::int64_t length, std::int64_t i) {
-    result.mutable_data<T>()[i] = row_max(row, length);
+    result.mutable_data<T>()[i] = largest(row, length);
   });
   return result;
 }
@@ -111,11 +88,9 @@ Ids argmax(const Tensor& x, Axis axis) {
 Tensor logsumexp(const Tensor& x, Axis axis) {
   refuse_empty("logsumexp", x, axis);
   Tensor result = empty(x.shape().without(axis), x.dtype());
-  Tensor scratch = empty(Shape{x.shape()[axis]}, x.dtype());
   for_each_row(rows_last(x, axis), [&]<class T>(const T* row, std::int64_t length, std::int64_t i) {
-    const T shift = row_max(row, length);
-    const T total = exp_row<T>(row, nullptr, shift, scratch.mutable_data<T>(), length);
-    result.mutable_data<T>()[i] = std::isinf(shift) ? shift : shift + std::log(total);
+    const T shift = largest(row, length);
+    result.mutable_data<T>()[i] = std::isinf(shift) ? shift : shift + std::log(sum_of_exp(row, shift, length));
   });
   return result;
 }
@@ -139,21 +114,12 @@ Tensor softmax(const Tensor& x, Axis axis, const Mask* mask, EmptyRow empty_row)
   for_each_row(rows, [&]<class T>(const T* row, std::int64_t length, std::int64_t i) {
     T* out = result.mutable_data<T>() + i * length;
     const std::uint8_t* allowed = mask ? mask->values().data() + i * length : nullptr;
-    T shift = -std::numeric_limits<T>::infinity();
-    bool any = !allowed;
-    if (!allowed) shift = row_max(row, length);
-    for (std::int64_t j = 0; allowed && j < length; ++j) {
-      if (!allowed[j]) continue;
-      any = true;
-      shift = row[j] > shift || row[j] != row[j] ? row[j] : shift;
-    }
+    const bool any = softmax_row(row, allowed, length, out);
     if (!any && empty_row == EmptyRow::error) {
       throw ValueError("softmax: row " + std::to_string(i) +
                        " of the mask allows nothing, so no weights exist; drop that row, " +
                        "or ask for EmptyRow::zeros");
     }
-    const T total = any ? exp_row(row, allowed, shift, out, length) : T{0};
-    for (std::int64_t j = 0; j < length; ++j) out[j] = any ? out[j] / total : T{0};
   });
   return restore_axis(result, axis);
 }

@@ -10,6 +10,8 @@
 #include <limits>
 
 #include "autograd/pointwise.h"
+#include "tensor/kernels/plain.h"
+#include "tensor/kernels/row_packs.h"
 #include "tensor/reduce.h"
 
 namespace gradus {
@@ -30,10 +32,6 @@ template <class T, class Row> T exponentials(std::int64_t d, Row x, T* to) {
   T result = 0;
   for (int lane = 0; lane < lanes<T>; ++lane) result = largest.v[lane] <= result ? result : largest.v[lane];
   return result;
-}
-
-template <class T> Pack<T> read(const T* from, int n) {
-  return n == lanes<T> ? Pack<T>::load(from) : Pack<T>::load(from, 1, n);
 }
 
 // d as a number of whole packs, in elements.
@@ -192,6 +190,7 @@ Var additive_score_plain(const Var& q, const Var& k, const Var& v) {
 }
 
 Var additive_score(const Var& q, const Var& k, const Var& v) {
+  if (plain_kernels()) return additive_score_plain(q, k, v);
   check_same_dtype("additive score", q.value(), k.value());
   check_same_dtype("additive score", q.value(), v.value());
   const Tensor e = forward(q.value(), k.value(), k.node()->made(exponentials), v.value());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tensor/kernels/pack.h"
+#include "tensor/kernels/plain.h"
 
 namespace gradus {
 namespace {
@@ -167,9 +168,23 @@ void gemm_parts(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_ro
   }
 }
 
+template <class T>
+void gemm_plain(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T> c, bool accumulate) {
+  for (std::int64_t i = 0; i < size.m; ++i) {
+    for (std::int64_t j = 0; j < size.n; ++j) {
+      T sum = 0;
+      for (std::int64_t k = 0; k < size.k; ++k)
+        sum += a.data[i * a.row + k * a.column] * b.data[k * b.row + j * b.column];
+      T& to = c.data[i * c.row + j * c.column];
+      to = accumulate ? to + sum : sum;
+    }
+  }
+}
+
 }  // namespace
 
 template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T> c, bool accumulate) {
+  if (plain_kernels()) return gemm_plain(size, a, b, c, accumulate);
   if (size.m == 0 || size.n == 0) return;
   if (c.column != 1 && size.n > 1 && (c.row == 1 || size.m == 1)) {  // C stands on its side: C' = B' A'
     gemm<T>({size.n, size.m, size.k}, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},

@@ -42,7 +42,7 @@ template <class T> struct Pack {
       return (half[0] + half[2]) + (half[1] + half[3]);
     }
   }
-  Pack first(int n) const;  // the first n lanes, 0 in the others
+  Pack first(int n, T beyond = 0) const;  // the first n lanes, `beyond` in the others
 };
 
 template <class A>

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "autograd/kernels/layer_norm.h"
 #include "autograd/ops.h"
-#include "autograd/pointwise.h"
 
 namespace gradus::bench {
 namespace {
@@ -219,15 +219,7 @@ void LuongBatched::visit(Visitor& v) {
 
 // ---- transformer
 
-Var Transformer::Norm::operator()(const Var& h) const {  // Ba et al. 2016; h (N, width)
-  const std::int64_t rows = h.shape()[0];
-  const Axis across{1};
-  const Var centred = h - expand_new(mean(h, across), across, width);
-  const Var deviation = sqrt(mean(square(centred), across) + 1e-5);
-  return pointwise(
-      "norm", [](auto c, auto s, auto g, auto b) { return c / s * g + b; }, centred, spread(deviation, across, width),
-      spread(gain, Axis{0}, rows), spread(shift, Axis{0}, rows));
-}
+Var Transformer::Norm::operator()(const Var& h) const { return layer_norm(h, gain, shift); }
 
 void Transformer::Norm::visit(Visitor& v) {
   v("gain", gain);

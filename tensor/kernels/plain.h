@@ -1,0 +1,19 @@
+// The switch between the kernels and their plain versions.
+#pragma once
+
+#include <cstdlib>
+#include <string_view>
+
+namespace gradus {
+
+// GRADUS_PLAIN_KERNELS=1 in the environment: every kernel runs the plain version that stands beside it. The tests run
+// both ways; whoever suspects a kernel can do the same. Read once.
+inline bool plain_kernels() {
+  static const bool plain = [] {
+    const char* value = std::getenv("GRADUS_PLAIN_KERNELS");
+    return value && std::string_view(value) == "1";
+  }();
+  return plain;
+}
+
+}  // namespace gradus
