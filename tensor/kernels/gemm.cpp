@@ -13,6 +13,7 @@
 
 #include "tensor/kernels/pack.h"
 #include "tensor/kernels/plain.h"
+#include "tensor/kernels/transpose.h"
 
 namespace gradus {
 namespace {
@@ -34,7 +35,9 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
   }
   for (std::int64_t step = 0; step < k; ++step) {
     Vector row[Packs];
-    if constexpr (Rows >= 8) {  // the columns on the right are next: their lines lie too far apart to be foreseen
+    if constexpr (Rows >=
+                  8) {  // what comes next lies too far apart to be foreseen: A further on, B's columns on the right
+      __builtin_prefetch(a + 32 * a_column);
 #pragma GCC unroll 6
       for (int j = 0; j < Packs; ++j) __builtin_prefetch(b + (Packs + j) * Pack<T>::lanes);
     }
@@ -158,7 +161,7 @@ template <class T>
 void gemm_parts(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
                 bool accumulate) {
   constexpr std::int64_t half_cache = cache_bytes / 2 / static_cast<std::int64_t>(sizeof(T));
-  const bool copied = size.m * size.k > half_cache && size.n * size.k > half_cache / 2;
+  const bool copied = size.m * size.k > half_cache && size.n >= (a.row == 1 ? 64 : 256);
   const std::int64_t parts = std::max<std::int64_t>(1, (size.k + deepest - 1) / deepest);
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t first = size.k * part / parts, end = size.k * (part + 1) / parts;
@@ -194,15 +197,11 @@ template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T>
   if (b.column != 1 && size.n > 1 && size.k > 0) {
     auto& space = scratch<T>(1);
     space.resize(static_cast<std::size_t>(size.k * size.n));
-    constexpr std::int64_t block = 16;  // squares that stay in cache, whichever way B lies
-    for (std::int64_t i0 = 0; i0 < size.k; i0 += block) {
-      for (std::int64_t j0 = 0; j0 < size.n; j0 += block) {
-        for (std::int64_t i = i0; i < std::min(i0 + block, size.k); ++i) {
-          const T* from = b.data + i * b.row;
-          T* to = space.data() + i * size.n;
-          for (std::int64_t j = j0; j < std::min(j0 + block, size.n); ++j) to[j] = from[j * b.column];
-        }
-      }
+    if (b.row == 1) {
+      transpose_rows(size.n, size.k, b.data, b.column, space.data(), size.n);
+    } else {
+      for (std::int64_t i = 0; i < size.k; ++i)
+        copy_strided(b.data + i * b.row, b.column, size.n, space.data() + i * size.n);
     }
     b = {space.data(), size.n, 1};
   }
