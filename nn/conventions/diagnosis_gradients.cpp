@@ -153,56 +153,215 @@ class Gradients {
   }
 
   void check() {
+    Arrays out;
     try {
-      const Arrays out = whole_forward(trace_.kind, model_, inputs_);
-      for (const auto& [name, g] : trace_.gradients)
-        if (const Array* o = reference::find(out, name); o && o->shape == g.shape) {
-          seeds_[name] = g;
-          for (std::size_t i = 0; i < g.data.size(); ++i) noise_ += std::fabs(o->data[i] * g.data[i]);
-        }
-      noise_ *= std::numeric_limits<double>::epsilon() / step;
-    } catch (const std::invalid_argument&) { return; }
-    if (seeds_.empty()) return;
+      out = whole_forward(trace_.kind, model_, inputs_);
+    } catch (const std::invalid_argument&) {
+      return not_checked(
+          {"this convention is not run from parameters and inputs alone", "这种约定不能只用参数与输入来运行"});
+    }
+    for (const auto& [name, a] : out) outputs_.insert(name);
+    const Arrays given = of_outputs(out);
+    if (given.empty())
+      return not_checked(
+          {"none belongs to an output, so where backward started is not known: dump grad_logits (a cell "
+           "alone: grad_h, heads: grad_output)",
+           "其中没有输出的梯度，不知道反向从哪里开始：请另存 grad_logits（单独的循环单元：grad_h，"
+           "多头：grad_output）"});
+    for (const auto& [name, g] : given)
+      for (std::size_t i = 0; i < g.data.size(); ++i) noise_ += std::fabs(out.at(name).data[i] * g.data[i]);
+    noise_ *= std::numeric_limits<double>::epsilon() / step;
     set_entries();
-    if (entries_ == 0) {
-      verdict_.notes.push_back(
-          {"the gradients were not checked: the model is too large for central differences; dump a smaller one",
-           "未核对梯度：模型太大，不适合中心差分；请另存一个小模型"});
-      return;
+    if (entries_ == 0)
+      return not_checked({"the model is too large for central differences; dump a smaller one",
+                          "模型太大，不适合中心差分；请另存一个小模型"});
+    const Reading* best = nullptr;
+    std::vector<Reading> readings = readings_of(given, out);
+    for (Reading& r : readings) {
+      compare(r);
+      if (!best || r.right.size() > best->right.size()) best = &r;
+      if (r.wrong.empty()) break;
     }
-    const auto loss = [&](const Arrays& at) { return loss_of(whole_forward(trace_.kind, model_, at), Seen::all); };
-    std::vector<Wrong> wrong;
-    for (const auto& [name, analytic] : trace_.gradients) {
-      const Array* at = reference::find(inputs_, name);
-      if (seeds_.count(name) || !at) continue;
-      if (at->shape != analytic.shape) {
-        wrong_shape(name, analytic, *at);
-        continue;
-      }
-      const Vec numeric = differences(name, loss, entries_);
-      if (close(taken(analytic, entries_), numeric, analytic)) right_.push_back(name);
-      else wrong.push_back({name, &analytic, numeric});
-    }
-    if (!wrong.empty() && !one_reason_for_all(wrong))
-      for (const Wrong& w : wrong) judge(w);
+    reading_ = best;
+    if (!best->wrong.empty() && !one_reason_for_all(best->wrong))
+      for (const Wrong& w : best->wrong) judge(w);
+    if (nothing_fits()) return ask_for_the_loss();
     for (Finding& f : found_) finish(f);
     verdict_.findings.insert(verdict_.findings.begin(), found_.begin(), found_.end());
-    if (!right_.empty() && verdict_.find("GRAD_WRONG")) {
-      std::string list;
-      for (const std::string& name : right_) list += (list.empty() ? "" : ", ") + shown(name);
+    if (!best->right.empty() && verdict_.find("GRAD_WRONG")) {
+      const std::string list = listed(best->right, "");
       verdict_.notes.push_back({"right are the gradients of " + list + ": the fault is where only the others pass",
                                 list + " 的梯度是对的：错误在只有其余梯度经过的地方"});
     }
-    if (!right_.empty() && verdict_.code().empty())
-      verdict_.notes.push_back(
-          {std::to_string(right_.size()) + " gradients agree with central differences of the convention named",
-           std::to_string(right_.size()) + " 个梯度与所判约定的中心差分一致"});
+    if (!best->right.empty() && verdict_.code().empty()) {
+      const std::string n = std::to_string(best->right.size());
+      verdict_.notes.push_back({n + " gradients agree with central differences of the convention named",
+                                n + " 个梯度与所判约定的中心差分一致"});
+    }
+    say_the_reading(given);
   }
 
  private:
+  // How the gradients of outputs are understood, and what that makes of the others.
+  struct Reading {
+    Arrays seeds;              // where backward starts
+    bool accumulated = false;  // seeds holds of s all that flows back into it, also from later steps
+    Arrays states = {};        // then: s, held still
+    std::vector<std::string> right = {};
+    std::vector<Wrong> wrong = {};
+  };
+
+  // The trace's gradients of outputs. Those of the states after s_0 get a row of zeros for s_0.
+  Arrays of_outputs(const Arrays& out) const {
+    Arrays given;
+    for (const auto& [name, g] : trace_.gradients) {
+      const Array* o = reference::find(out, name);
+      if (!o) continue;
+      Dims without_s_0 = o->shape;
+      if (name == "s" || name == "m") --without_s_0[1];
+      if (g.shape == o->shape) {
+        given[name] = g;
+      } else if (g.shape == without_s_0) {
+        Array& whole = given[name] = Array(o->shape);
+        for (std::size_t b = 0; b < g.dim(0); ++b)
+          for (std::size_t t = 0; t < g.dim(1); ++t) whole.set_row({b, t + 1}, g.row({b, t}));
+      } else {
+        verdict_.notes.push_back({"grad_" + shown(name) + " has shape " + reference::to_string(g.shape) + ", " +
+                                      shown(name) + " " + reference::to_string(o->shape) + ": it was not read",
+                                  "grad_" + shown(name) + " 的形状为 " + reference::to_string(g.shape) + "，而 " +
+                                      shown(name) + " 为 " + reference::to_string(o->shape) + "：没有使用"});
+      }
+    }
+    return given;
+  }
+
+  // As documented, each is what the loss itself gives that output. But frameworks also keep what flows back into an
+  // output from those computed after it: then the last outputs alone are where backward started.
+  std::vector<Reading> readings_of(const Arrays& given, const Arrays& out) const {
+    std::vector<Reading> all = {{given}};
+    static const std::vector<std::vector<std::string>> last_first = {{"logits"}, {"output"}, {"h_n", "c_n"},
+                                                                     {"htilde"}, {"s", "m"}, {"c"}};
+    for (const auto& names : last_first) {
+      Arrays ends;
+      for (const std::string& name : names)
+        if (const Array* g = reference::find(given, name)) ends[name] = *g;
+      if (ends.empty()) continue;
+      if (ends.size() < given.size()) all.push_back({ends});
+      if (trace_.kind == TraceKind::decoder && ends.size() == 1 && ends.count("s")) {
+        Array& flows = ends.at("s");
+        for (std::size_t b = 0; b < flows.dim(0); ++b) flows.set_row({b, 0}, Vec(flows.dim(2)));  // no step gives s_0
+        all.push_back({ends, true, {{"s", get(out, "s")}}});
+      }
+      break;
+    }
+    return all;
+  }
+
+  void compare(Reading& r) {
+    reading_ = &r;
+    const auto loss = [&](const Arrays& at) { return loss_at(at); };
+    for (const auto& [name, analytic] : trace_.gradients) {
+      const Array* at = reference::find(inputs_, uses_of(name)[0]);
+      if (!at || outputs_.count(name)) continue;
+      if (at->shape != analytic.shape) {
+        if (!misshaped_.count(name)) wrong_shape(name, analytic, *at);
+        misshaped_.insert(name);
+        continue;
+      }
+      try {
+        const Vec numeric = differences(name, loss, entries_);
+        if (close(taken(analytic, entries_), numeric, analytic)) r.right.push_back(name);
+        else r.wrong.push_back({name, &analytic, numeric});
+      } catch (const std::invalid_argument&) {
+        r.wrong.push_back({name, &analytic, Vec(taken(analytic, entries_).size())});  // not in this reading
+      }
+    }
+  }
+
+  double loss_at(Arrays at) const {
+    if (!reading_->accumulated) return loss_of(whole_forward(trace_.kind, model_, at), Seen::all);
+    // One step from each state: what lies between two states is computed anew, the states stay.
+    Array& s = at["s"] = reading_->states.at("s");
+    for (std::size_t b = 0; b < s.dim(0); ++b) s.set_row({b, 0}, get(at, "s_0").row({b}));
+    return loss_of(stage_outputs(model_, at, one_step()), Seen::all);
+  }
+
+  std::vector<Stage> one_step() const {
+    std::vector<Stage> stages = {Stage::score, Stage::weights, Stage::context};
+    if (reference::find(inputs_, "W_c")) stages.push_back(Stage::attentional);
+    stages.push_back(Stage::cell);
+    return stages;
+  }
+
+  // Gradients of intermediate outputs alone, and not one other gradient that goes with them.
+  bool nothing_fits() const {
+    const auto intermediate = [](const auto& seed) {
+      return seed.first != "logits" && seed.first != "output" && seed.first != "h" && seed.first != "h_n" &&
+             seed.first != "c_n";
+    };
+    return reading_->right.empty() && reading_->wrong.size() > 1 &&
+           std::any_of(reading_->seeds.begin(), reading_->seeds.end(), intermediate) &&
+           std::all_of(found_.begin(), found_.end(), [](const Finding& f) { return f.code == "GRAD_WRONG"; });
+  }
+
+  void ask_for_the_loss() {
+    const std::string seeds = listed(names_of(reading_->seeds), "grad_");
+    not_checked(
+        {"none of the " + std::to_string(reading_->wrong.size()) + " fits " + seeds +
+             " as the loss's own gradient; if backward added to it what later steps send back, dump grad_logits",
+         std::to_string(reading_->wrong.size()) + " 个梯度无一与 " + seeds +
+             "（当作损失自身的梯度）相符；若其中还累加了后续步回传的部分，请另存 grad_logits"});
+  }
+
+  // Where several readings are possible, which one was taken.
+  void say_the_reading(const Arrays& given) {
+    const std::string seeds = listed(names_of(reading_->seeds), "grad_");
+    if (reading_->accumulated) {
+      verdict_.open.push_back(
+          {"grad_s",
+           {"whether " + seeds +
+                " is what flows back into each state, also from later steps (then the gradients are "
+                "right), or the loss's own gradient (then the states were detached, STATE_DETACHED)",
+            seeds + " 是流回每个状态的全部梯度（含后续步的部分，此时梯度正确），还是损失自身的梯度（此时状态被 "
+                    "detach 了，STATE_DETACHED）"},
+           {"grad_logits, where the loss starts", "损失所在处的 grad_logits"}});
+      return;
+    }
+    const Finding* carry = verdict_.find("CARRY_DETACHED");
+    if (carry && given.count("h") && !std::holds_alternative<LstmConvention>(model_.decoder.cell))
+      verdict_.notes.push_back(
+          {"taken as the loss's own gradient: " + seeds + "; if it holds what later steps send back, nothing is wrong",
+           "当作损失自身的梯度：" + seeds + "；若其中已含后续步回传的部分，就没有错误"});
+    if (reading_->seeds.size() < given.size()) {
+      std::string rest;
+      for (const auto& [name, g] : given)
+        if (!reading_->seeds.count(name)) rest += (rest.empty() ? "grad_" : ", grad_") + shown(name);
+      verdict_.notes.push_back({"backward started from " + seeds + "; not checked, as what flows back: " + rest,
+                                "反向从 " + seeds + " 开始；当作流回的梯度、没有核对的是 " + rest});
+    } else if (!reading_->right.empty() && !given.count("logits") && trace_.kind == TraceKind::decoder) {
+      verdict_.notes.push_back({"taken as the loss's own gradient, without what later steps send back: " + seeds,
+                                "当作损失自身的梯度（不含后续步回传的部分）：" + seeds});
+    }
+  }
+
+  void not_checked(const Words& why) {
+    verdict_.notes.push_back({"the gradients were not checked: " + why.en, "未核对梯度：" + why.zh});
+  }
+
+  static std::vector<std::string> names_of(const Arrays& arrays) {
+    std::vector<std::string> names;
+    for (const auto& [name, a] : arrays) names.push_back(name);
+    return names;
+  }
+  std::string listed(const std::vector<std::string>& names, const std::string& before) const {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + before + shown(name);
+    return list;
+  }
+
   double loss_of(const Arrays& made, Seen seen) const {
     double sum = 0;
-    for (const auto& [name, g] : seeds_) {
+    for (const auto& [name, g] : reading_->seeds) {
       const Array& value = get(made, name);
       if (seen == Seen::all) {
         sum += dot(value.data, g.data);
@@ -239,17 +398,35 @@ class Gradients {
   Vec differences(const std::string& name, const ScalarFunction& loss, std::size_t entries) const {
     Vec d;
     Arrays at = inputs_;
-    Array& x = at[name];
+    const std::vector<std::string> uses = uses_of(name);
+    const auto put = [&](std::size_t i, double x) {
+      for (const std::string& use : uses) at.at(use).data[i] = x;
+    };
+    const Array& x = get(inputs_, uses[0]);
     for (std::size_t i : places(x, entries)) {
-      const double kept = x.data[i], h = step * std::max(1.0, std::fabs(kept));
-      x.data[i] = kept + h;
+      const double h = step * std::max(1.0, std::fabs(x.data[i]));
+      put(i, x.data[i] + h);
       const double above = loss(at);
-      x.data[i] = kept - h;
-      const double below = loss(at);
-      x.data[i] = kept;
-      d.push_back((above - below) / (2 * h));
+      put(i, x.data[i] - h);
+      d.push_back((above - loss(at)) / (2 * h));
+      put(i, x.data[i]);
     }
     return d;
+  }
+
+  // One array of the file may stand in several places: memory is keys and values, and in self-attention the query is.
+  std::vector<std::string> uses_of(const std::string& name) const {
+    if (trace_.kind != TraceKind::multi_head) return {name};
+    const auto source = [&](const std::string& place) -> std::string {
+      if (place == "query" || trace_.read.count(place)) return place;
+      if (trace_.read.count("memory")) return "memory";
+      return place == "value" && trace_.read.count("key") ? "key" : "query";
+    };
+    std::vector<std::string> uses;
+    for (const char* place : {"query", "key", "value"})
+      if (source(place) == name) uses.push_back(place);
+    if (uses.empty()) uses = {name};
+    return uses;
   }
 
   static std::vector<std::size_t> places(const Array& x, std::size_t entries) {
@@ -280,6 +457,7 @@ class Gradients {
 
   // Whether the gradient is what this wrong backward gives.
   bool explains(const WrongBackward& way, const std::string& name, const Array& analytic) const {
+    if (reading_->accumulated) return false;  // held states are one of these ways
     const std::size_t few = std::min<std::size_t>(entries_, 8);
     const bool plain = !way.intervention.anywhere();
     const auto loss = [&](const Arrays& at) {
@@ -302,7 +480,7 @@ class Gradients {
   // Shares of steps and examples are lost parameter by parameter.
   bool leaves_the_right(const WrongBackward& way) const {
     const bool one_place = way.intervention.anywhere() && way.intervention.uses == Uses::all;
-    return !one_place || std::all_of(right_.begin(), right_.end(), [&](const std::string& name) {
+    return !one_place || std::all_of(reading_->right.begin(), reading_->right.end(), [&](const std::string& name) {
       return explains(way, name, trace_.gradients.at(name));
     });
   }
@@ -445,11 +623,12 @@ class Gradients {
   const Model& model_;
   const bool single_;
   Verdict& verdict_;
-  Arrays inputs_, seeds_;
+  Arrays inputs_;
+  const Reading* reading_ = nullptr;
   static constexpr double step = 6e-6;
   double noise_ = 0;  // of a central difference, where theory says 0: the rounding of the loss over the step
   std::size_t entries_ = 24;
-  std::vector<std::string> right_;
+  std::set<std::string> outputs_, misshaped_;
   std::vector<Finding> found_;
   std::vector<std::vector<std::string>> names_;  // of each finding
 };

@@ -432,23 +432,30 @@ void read_decoder(Trace& trace) {
   Arrays& a = trace.arrays;
   const std::initializer_list<const char*> sequences = {"H",     "y_emb", "s",      "m",      "e",
                                                         "alpha", "c",     "htilde", "logits", "query"};
-  if (get(a, "H").shape.size() == 2) {
-    add_batch(a, sequences, 3);
-    add_batch(a, {"s_0", "cell_0", "mask", "padding", "y_mask"}, 2);
-    add_batch(a, {"lengths"}, 1);
+  const bool single_example = get(a, "H").shape.size() == 2;
+  if (single_example) add_batch(a, {"lengths"}, 1);
+  for (Arrays* bag : {&a, &trace.gradients}) {
+    if (single_example) {
+      add_batch(*bag, sequences, 3);
+      add_batch(*bag, {"s_0", "cell_0", "mask", "padding", "y_mask"}, 2);
+    }
+    if (trace.meta.layout == "time_major")
+      for (const char* name : sequences)
+        if (auto found = bag->find(name); found != bag->end()) found->second = swap_axes(found->second);
   }
-  if (trace.meta.layout == "time_major")
-    for (const char* name : sequences)
-      if (auto found = a.find(name); found != a.end()) found->second = swap_axes(found->second);
   if (get(a, "H").shape.size() != 3) refuse(shown("H", get(a, "H")) + " needs (B, T_enc, d_h)");
   const std::size_t B = get(a, "H").shape[0], T_enc = get(a, "H").shape[1];
-  // A single step may come without its time axis.
-  for (const char* name : {"y_emb", "e", "alpha", "c", "htilde", "logits", "query"})
-    if (auto found = a.find(name); found != a.end() && found->second.shape.size() == 2 && found->second.shape[0] == B)
-      found->second.shape.insert(found->second.shape.begin() + 1, 1);
-  for (const char* name : {"s_0", "cell_0"})
-    if (auto found = a.find(name); found != a.end() && found->second.shape.size() == 3 && found->second.shape[0] == 1)
-      found->second.shape.erase(found->second.shape.begin());
+  for (Arrays* bag : {&a, &trace.gradients}) {
+    // A single step may come without its time axis.
+    for (const char* name : {"y_emb", "e", "alpha", "c", "htilde", "logits", "query"})
+      if (auto found = bag->find(name);
+          found != bag->end() && found->second.shape.size() == 2 && found->second.shape[0] == B)
+        found->second.shape.insert(found->second.shape.begin() + 1, 1);
+    for (const char* name : {"s_0", "cell_0"})
+      if (auto found = bag->find(name);
+          found != bag->end() && found->second.shape.size() == 3 && found->second.shape[0] == 1)
+        found->second.shape.erase(found->second.shape.begin());
+  }
   complete_mask(a, B, T_enc);
   if (B == 0 || T_enc == 0) refuse(shown("H", get(a, "H")) + " is empty; give at least one example and one position");
 

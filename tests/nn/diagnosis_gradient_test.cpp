@@ -174,3 +174,166 @@ TEST_CASE("diagnosis: a softmax with a wrong backward is named from the gradient
     }
   }
 }
+
+namespace {
+
+std::string noted(const Verdict& v) {
+  std::string all;
+  for (const gradus::Words& note : v.notes) all += note.en + "\n";
+  return all;
+}
+
+std::ptrdiff_t errors(const Verdict& v) {
+  return std::count_if(v.findings.begin(), v.findings.end(), [](const Finding& f) { return f.error; });
+}
+
+// As a file would have it.
+Arrays raw(const Trace& trace) {
+  Arrays all = trace.arrays;
+  for (const auto& [name, g] : trace.gradients) all["grad_" + name] = g;
+  return all;
+}
+
+// Central differences of the loss in `name`, which may stand in several places.
+Array differences(Arrays at, const std::vector<std::string>& places, const std::function<double(const Arrays&)>& loss) {
+  Array g = at.at(places[0]);
+  for (std::size_t k = 0; k < g.data.size(); ++k) {
+    const double kept = g.data[k];
+    const auto put = [&](double x) {
+      for (const std::string& place : places) at.at(place).data[k] = x;
+      return loss(at);
+    };
+    const double above = put(kept + 1e-5), below = put(kept - 1e-5);
+    put(kept);
+    g.data[k] = (above - below) / 2e-5;
+  }
+  return g;
+}
+
+double dot_of(const Array& a, const Array& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.data.size(); ++k) sum += a.data[k] * b.data[k];
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("diagnosis: gradients of outputs are the loss's own, or what flows back: the one that fits is said") {
+  const struct {
+    const char *trace, *agree, *says;
+  } rows[] = {
+      {"torch_bahdanau_two_cotangents", "10 gradients agree", "what later steps send back: grad_c, grad_s\n"},
+      {"torch_bahdanau_states_alone", "10 gradients agree", "what later steps send back: grad_s\n"},
+      {"torch_bahdanau_kept_gradients", "12 gradients agree",
+       "backward started from grad_logits; not checked, as what flows back: grad_s\n"},
+      {"torch_bahdanau_accumulated", "10 gradients agree", ""},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.trace);
+    Trace trace = read_trace(traces + row.trace);
+    const Verdict right = diagnose(trace);
+    INFO(right.text());
+    CHECK(right.code() == "");
+    CHECK(noted(right).find(row.agree) != std::string::npos);
+    CHECK(noted(right).find(row.says) != std::string::npos);
+    CHECK(right.leaves_open("grad_s") == (std::string(row.trace) == "torch_bahdanau_accumulated"));
+    for (double& x : trace.gradients.at("W_a").data) x = -x;
+    const Verdict wrong = diagnose(trace);
+    INFO(wrong.text());
+    CHECK(wrong.code() == "GRAD_SIGN");
+    CHECK(errors(wrong) == 1);
+  }
+}
+
+TEST_CASE("diagnosis: gradients that cannot be checked are not passed over in silence, nor called wrong") {
+  const Trace both = read_trace(traces + "torch_bahdanau_two_cotangents");
+  const struct {
+    const char* says;
+    std::function<void(Trace&)> change;
+  } rows[] = {
+      {"the gradients were not checked: none of the 10 fits grad_c", [](Trace& t) { t.gradients.erase("s"); }},
+      {"the gradients were not checked: none belongs to an output",
+       [](Trace& t) { t.gradients.erase("s"), t.gradients.erase("c"); }},
+      {"grad_s has shape (2, 2, 4), s (2, 4, 4): it was not read",
+       [](Trace& t) {
+         t.gradients.erase("c"), t.gradients["s"] = Array({2, 2, 4});
+       }},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.says);
+    Trace trace = both;
+    row.change(trace);
+    const Verdict v = diagnose(trace);
+    INFO(v.text());
+    CHECK(v.code() == "");
+    CHECK(noted(v).find(row.says) != std::string::npos);
+  }
+}
+
+TEST_CASE("diagnosis: gradients of sequences are turned with them when time comes first") {
+  Arrays turned = raw(read_trace(traces + "torch_bahdanau"));
+  for (const std::string name : {"H", "y_emb", "s", "alpha", "c", "logits"})
+    for (const std::string& one : {name, "grad_" + name}) {
+      const auto found = turned.find(one);
+      if (found == turned.end()) continue;
+      const Array x = found->second;
+      Array& out = found->second = Array({x.dim(1), x.dim(0), x.dim(2)});
+      for (std::size_t i = 0; i < x.dim(0); ++i)
+        for (std::size_t j = 0; j < x.dim(1); ++j) out.set_row({j, i}, x.row({i, j}));
+    }
+  Meta meta;
+  meta.layout = "time_major";
+  const Verdict v = diagnose(make_trace(turned, meta));
+  INFO(v.text());
+  CHECK(v.code() == "");
+  CHECK(noted(v).find("gradients agree") != std::string::npos);
+}
+
+TEST_CASE("diagnosis: in self-attention the gradient of the query has the ways through keys and values too") {
+  Trace made = make_example({.kind = TraceKind::multi_head, .T_dec = 6, .T_enc = 6}, {}, 5);
+  Model m;
+  m.heads.heads = 2;
+  m.decoder.attention.score.score = reference::Score::scaled_dot;
+  for (const char* name : {"key", "value"}) made.arrays[name] = made.arrays.at("query");
+  const Arrays out = whole_forward(made.kind, m, made.arrays);
+  Arrays file = made.arrays;
+  for (const char* name : {"alpha", "output"}) file[name] = reference::get(out, name);
+  Array seed = file.at("output");
+  for (std::size_t k = 0; k < seed.data.size(); ++k) seed.data[k] = .3 + .1 * static_cast<double>(k * k % 7);
+  const auto loss = [&](const Arrays& at) {
+    return dot_of(reference::get(whole_forward(made.kind, m, at), "output"), seed);
+  };
+  file["grad_output"] = seed;
+  file["grad_W_K"] = differences(made.arrays, {"W_K"}, loss);
+  file["grad_query"] = differences(made.arrays, {"query", "key", "value"}, loss);
+  file.erase("key"), file.erase("value");
+  const Verdict v = diagnose(make_trace(file));
+  INFO(v.text());
+  CHECK(v.code() == "");
+  CHECK(noted(v).find("2 gradients agree") != std::string::npos);
+  file["memory"] = file.at("query"), file["grad_memory"] = differences(made.arrays, {"key", "value"}, loss);
+  file["grad_query"] = differences(made.arrays, {"query"}, loss);
+  const Verdict beside = diagnose(make_trace(file));
+  INFO(beside.text());
+  CHECK(beside.code() == "");
+  CHECK(noted(beside).find("3 gradients agree") != std::string::npos);
+}
+
+TEST_CASE("diagnosis: a detached carry says how the gradient of the states was read") {
+  Trace trace = read_trace(traces + "torch_gru");
+  Model m;
+  m.decoder.cell = reference::pytorch();
+  Arrays at = trace.arrays;
+  at.erase("h");
+  reference::Intervention cut;
+  cut.cut = reference::Cut::carry;
+  const auto loss = [&](const Arrays& moved) {
+    return dot_of(reference::get(whole_forward(trace.kind, m, moved, at, cut), "h"), trace.gradients.at("h"));
+  };
+  for (auto& [name, g] : trace.gradients)
+    if (name != "h") g = differences(at, {name}, loss);
+  const Verdict v = diagnose(trace);
+  INFO(v.text());
+  CHECK(v.code() == "CARRY_DETACHED");
+  CHECK(noted(v).find("taken as the loss's own gradient: grad_h; if it holds") != std::string::npos);
+}
