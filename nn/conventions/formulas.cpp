@@ -1878,9 +1878,12 @@ const Topic& topic_of(const Trace& trace) {
       }
     throw std::invalid_argument("trace: no topic is called '" + trace.meta.topic + "'; there are " + known);
   }
-  throw std::invalid_argument("trace: these arrays belong to nothing that is known here: " + names +
-                              ". A decoder needs H and one of s, alpha, c, logits; a cell needs x, h, W_ih and W_hh; "
-                              "docs/diagnosis.md lists all names");
+  const std::string missing = missing_part(trace.arrays);
+  throw std::invalid_argument("trace: these arrays belong to nothing that is known here: " + names + ". " +
+                              (missing.empty() ? "A decoder needs H and one of s, alpha, c, logits; a cell needs x, h, "
+                                                 "W_ih and W_hh"
+                                               : missing) +
+                              ". ./gradus diagnose --help lists the names");
 }
 
 }  // namespace

@@ -116,9 +116,9 @@ const std::vector<Claim>& claims() {
        .keeps = {{"reset", {"after", "not_gru"}}, {"gate_order", {"zrn", "iofg", "one"}}},
        .prefers = {{"update", {"keeps", "not_gru"}}}},
       {.name = "tensorflow1",
-       .title = {"TensorFlow 1 LSTM", "TensorFlow 1 LSTM"},
-       .keeps = {{"gate_order", {"igfo", "one"}}, {"forget_bias", {"one"}}},
-       .prefers = {}},
+       .title = {"TensorFlow 1, LSTMCell and GRUCell", "TensorFlow 1，LSTMCell 与 GRUCell"},
+       .keeps = {{"reset", {"before", "not_gru"}}, {"gate_order", {"igfo", "rzn", "one"}}, {"forget_bias", {"one"}}},
+       .prefers = {{"update", {"keeps", "not_gru"}}}},
   };
   return all;
 }

@@ -707,7 +707,17 @@ std::vector<Field> lstm_fields() {
                     {"a memory cell other than 0", "不为 0 的细胞状态"},
                     {}});
   fields.back().options = {
-      usual(),
+      {.id = "usual",
+       .code = "LSTM_FORGET_BIAS_MISSING",
+       .level = Level::choice,
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return lstm(m) != nullptr; },
+       .sentence = {"nothing is added to the forget gate", "遗忘门没有另加偏置"},
+       .used = "f = sigmoid(W x + U h + b)",
+       .paper = "f = sigmoid(W x + U h + b + 1), TensorFlow 1's forget_bias",
+       .fix = {"add forget_bias before the sigmoid, or to b when you load the weights",
+               "在 sigmoid 之前加上 forget_bias，或在加载权重时并入 b"},
+       .test = cell_test},
       {.id = "one",
        .code = "LSTM_FORGET_BIAS",
        .level = Level::choice,

@@ -23,6 +23,7 @@ using reference::Arrays;
 using reference::Dims;
 using reference::find;
 using reference::get;
+using reference::Row;
 using reference::to_string;
 using reference::Vec;
 
@@ -373,6 +374,90 @@ void split_keras_bias(Arrays& arrays) {
   }
 }
 
+Vec join(Row a, Row b) {
+  Vec both(a.begin(), a.end());
+  both.insert(both.end(), b.begin(), b.end());
+  return both;
+}
+
+// TensorFlow 1 keeps one kernel over [x, h], (d_in + d, gates * d): of all gates of an LSTM or an Elman cell; of a
+// GRUCell one of the gates r and u, which is z, and one of the candidate.
+class JointKernels {
+ public:
+  explicit JointKernels(const Arrays& values) {
+    for (const auto& [name, a] : values) {
+      const std::string decoder = named(decoder_names(), name, false).name;
+      const std::string alone = named(recurrent_names(), name, false).name;
+      const bool state = decoder == "s" || decoder == "s_0" || alone == "h" || alone == "h0" || alone == "h_n";
+      if (state && !a.shape.empty() && !d_) d_ = a.shape.back();
+    }
+  }
+
+  // As Keras has them: kernel (d_in, gates * d) and recurrent_kernel (d, gates * d).
+  void split(Arrays& bag) {
+    for (const auto& [name, a] : Arrays(bag)) {
+      std::string stem = with_dots(name);
+      if (!stem.ends_with("kernel") || stem.ends_with("recurrent_kernel")) continue;
+      stem.resize(stem.size() - 6);
+      if (!stem.empty() && stem.back() != '.') continue;
+      if (!named(decoder_names(), name, false).name.empty() || bag.count(stem + "recurrent_kernel")) continue;
+      if (a.shape.size() != 2 || stem.ends_with("candidate.")) continue;
+      if (stem.ends_with("gates.")) {
+        gru(bag, name, stem.substr(0, stem.size() - 6));
+      } else if (d_ && a.shape[0] > d_ && (a.shape[1] == d_ || a.shape[1] == 4 * d_)) {
+        const Array whole = a;
+        bag.erase(name);
+        put(bag, stem, whole, d_);
+      }
+    }
+  }
+
+  bool found() const { return d_in_ > 0; }
+  bool found_gru() const { return gru_; }
+  // How a message calls the rows of x or of h.
+  std::string rows(bool of_x) const {
+    const std::string n = std::to_string(d_in_), name = gru_ ? "gates.kernel, candidate.kernel" : "kernel";
+    return name + (of_x ? "[:" + n + "]" : "[" + n + ":]");
+  }
+
+ private:
+  void gru(Arrays& bag, const std::string& name, const std::string& stem) {
+    const auto part = [&](const std::string& tail) {
+      return std::find_if(bag.begin(), bag.end(),
+                          [&](const auto& entry) { return with_dots(entry.first) == stem + tail; });
+    };
+    const Array gates = bag.at(name);
+    const auto candidate = part("candidate.kernel");
+    if (candidate == bag.end())
+      refuse(shown(name, gates) + " is TensorFlow 1's; candidate.kernel (d_in + d, d) is missing");
+    const Array n = candidate->second;
+    if (n.shape.size() != 2 || n.shape[0] != gates.shape[0] || 2 * n.shape[1] != gates.shape[1] ||
+        n.shape[0] <= n.shape[1])
+      refuse(shown(name, gates) + " and " + shown(candidate->first, n) + " need (d_in + d, 2 d) and (d_in + d, d)");
+    bag.erase(candidate), bag.erase(name);
+    Array whole({gates.shape[0], 3 * n.shape[1]});
+    for (std::size_t r = 0; r < gates.shape[0]; ++r) whole.set_row({r}, join(gates.row({r}), n.row({r})));
+    gru_ = true;
+    put(bag, stem, whole, n.shape[1]);
+    const auto b = part("gates.bias"), b_n = part("candidate.bias");
+    if (b == bag.end() || b_n == bag.end()) return;
+    const Vec biases = join(Row(b->second.data), Row(b_n->second.data));
+    bag.erase(b), bag.erase(part("candidate.bias"));
+    bag[stem + "bias"] = Array({biases.size()}, biases);
+  }
+
+  void put(Arrays& bag, const std::string& stem, const Array& whole, std::size_t d) {
+    const std::size_t d_in = whole.shape[0] - d, columns = whole.shape[1];
+    const auto middle = whole.data.begin() + static_cast<std::ptrdiff_t>(d_in * columns);
+    bag[stem + "kernel"] = Array({d_in, columns}, {whole.data.begin(), middle});
+    bag[stem + "recurrent_kernel"] = Array({d, columns}, {middle, whole.data.end()});
+    d_in_ = d_in;
+  }
+
+  std::size_t d_ = 0, d_in_ = 0;
+  bool gru_ = false;
+};
+
 // ---- one kind of trace after the other
 
 bool any(const Arrays& raw, const std::vector<Alias>& table, std::initializer_list<const char*> wanted) {
@@ -397,7 +482,7 @@ Arrays rename(const Arrays& raw, const std::vector<Alias>& table, bool cells, Tr
       continue;
     }
     // A whole model has an encoder too: its cell is not the decoder's.
-    if (trace.kind == TraceKind::decoder && name.find("encoder.") != std::string::npos && is.name != "H") {
+    if (trace.kind == TraceKind::decoder && with_dots(name).find("encoder.") != std::string::npos && is.name != "H") {
       if (!gradients) trace.ignored.push_back(name);
       continue;
     }
@@ -728,6 +813,8 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
     values.erase("R");
     if (values.count("B")) values["b"] = values["B"], values.erase("B");
   }
+  JointKernels joint(values);
+  joint.split(values), joint.split(gradients);
   const bool heads = any(values, multi_head_names(), {"in_proj", "W_Q"}) || (values.count("Q") && values.count("K")) ||
                      meta.topic == "multi_head";
   const bool decoder = !heads && any(values, decoder_names(), {"H"}) &&
@@ -756,6 +843,7 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
   else if (spelled("kernel")) trace.framework = "Keras";
   else if (spelled("weight_ih") || spelled("in_proj_weight")) trace.framework = "PyTorch";
   if (onnx) trace.framework = "ONNX";
+  if (joint.found()) trace.framework = "TensorFlow 1";
   std::map<std::string, std::string> gradient_names;
   std::string known;
   {
@@ -771,7 +859,8 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
     for (const auto& [name, file] : stacked) trace.read[name] = file;
     trace.gradients = rename(gate_gradients, table, !heads, trace, true);
   }
-  trace.gates_by_name = known;
+  trace.gates_by_name = joint.found_gru() ? "rzn" : known;
+  if (joint.found()) trace.read["W"] = joint.rows(true), trace.read["U"] = joint.rows(false);
   if (trace.kind == TraceKind::decoder) {
     for (Arrays* bag : {&trace.arrays, &trace.gradients}) split_keras_bias(*bag);
     read_decoder(trace);
@@ -782,6 +871,36 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
   }
   std::sort(trace.ignored.begin(), trace.ignored.end());
   return trace;
+}
+
+std::string missing_part(const Arrays& raw) {
+  const auto has = [&](const std::vector<Alias>& table, std::initializer_list<const char*> names) {
+    return any(raw, table, names);
+  };
+  const auto& cell = recurrent_names();
+  const bool W = has(cell, {"W", "W_r", "W_i"}), U = has(cell, {"U", "U_r", "U_i"});
+  const bool x = has(cell, {"x"}), h = has(cell, {"h", "h_n"});
+  const bool H = has(decoder_names(), {"H"});
+  const bool made = has(decoder_names(), {"alpha", "c", "s", "e", "htilde", "logits"});
+  const bool attends = has(decoder_names(), {"alpha", "e", "htilde", "W_a", "U_a", "v_a", "W_c"});
+  for (const auto& [name, a] : raw)
+    if (W && !U && with_dots(name).ends_with("kernel"))
+      return shown(name, a) +
+             " is there, and recurrent_kernel (d, gates * d) is not. One kernel over [x, h], as TensorFlow 1 has it, "
+             "is "
+             "(d_in + d, 4 d) for an LSTM and needs h or h0 beside it, whose last axis is d; a GRUCell has "
+             "gates.kernel "
+             "(d_in + d, 2 d) and candidate.kernel (d_in + d, d)";
+  if (H && !made) return "these look like a decoder: one of s, alpha, c, e, htilde, logits is missing, to compare with";
+  if (attends && !H) return "these look like a decoder: the encoder's states H (B, T_enc, d_h) are missing";
+  if (!(W || U)) return x && h ? "these look like a cell: its weights W_ih and W_hh are missing" : "";
+  std::string parts;
+  const auto miss = [&](bool there, const char* what) {
+    if (!there) parts += (parts.empty() ? "" : ", ") + std::string(what);
+  };
+  miss(W, "W_ih (gates * d, d_in)"), miss(U, "W_hh (gates * d, d)");
+  miss(x, "the inputs x (B, T, d_in)"), miss(h, "the states h (B, T, d)");
+  return parts.empty() ? "" : "these look like a cell; missing: " + parts;
 }
 
 Meta parse_meta(std::string_view text) {

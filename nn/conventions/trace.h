@@ -36,7 +36,7 @@ struct Trace {
   bool heads_known = true;    // false: neither alpha nor the owner says how many heads there are
   bool single = false;        // some array is float32: tolerances are wider
   std::string gates_by_name;  // "rzn", "ifgo": the gates came one by one, so their order is known; else empty
-  std::string framework;      // "PyTorch", "Keras", "ONNX", "OpenNMT" or empty, from the names
+  std::string framework;      // "PyTorch", "Keras", "TensorFlow 1", "ONNX", "OpenNMT" or empty, from the names
   std::size_t directions = 1, layers = 1;  // of a recurrent trace
 };
 
@@ -47,6 +47,9 @@ Trace make_trace(reference::Arrays raw, const Meta& meta = {}, bool single = fal
 // A directory of .npy files with an optional meta.json, or a .safetensors file. Throws std::invalid_argument (FileError
 // from the formats) with the path and what to do.
 Trace read_trace(const std::filesystem::path& path);
+
+// Of arrays that make no trace: what they look like and which part is missing. Empty if they look like nothing.
+std::string missing_part(const reference::Arrays& raw);
 
 // The metadata as meta.json has it. Throws std::invalid_argument for text that is no JSON object.
 Meta parse_meta(std::string_view json);

@@ -148,6 +148,75 @@ TEST_CASE("trace: names of PyTorch, Keras, ONNX and OpenNMT are read as ours") {
   CHECK(diagnose(make_trace(single)).code() == "");
 }
 
+TEST_CASE("trace: TensorFlow 1's kernels over [x, h] are split, their gradients with them") {
+  const auto joint = [](const Array& W, const Array& U) {  // (gates d, d_in) and (gates d, d)
+    Array kernel = transposed(W);
+    const Array below = transposed(U);
+    kernel.data.insert(kernel.data.end(), below.data.begin(), below.data.end());
+    kernel.shape[0] += below.shape[0];
+    return kernel;
+  };
+  const Trace made = make_example({.gates = 4, .biases = 1}, {{"gate_order", "igfo"}, {"forget_bias", "one"}}, 8);
+  Arrays a = made.arrays;
+  a["decoder/lstm_cell/kernel:0"] = joint(a.at("W"), a.at("U")), a["decoder/lstm_cell/bias:0"] = a.at("b");
+  a["encoder/lstm_cell/kernel:0"] = Array({9, 28}), a["encoder/lstm_cell/bias:0"] = Array({28});
+  a["grad_decoder/lstm_cell/kernel:0"] = a.at("decoder/lstm_cell/kernel:0");
+  for (const char* name : {"W", "U", "b"}) a.erase(name);
+  Meta meta;
+  meta.claims = "tensorflow1";
+  const Trace read = make_trace(a, meta);
+  CHECK(read.framework == "TensorFlow 1");
+  for (const char* name : {"W", "U", "b"}) {
+    CAPTURE(name);
+    CHECK(read.arrays.at(name).data == made.arrays.at(name).data);
+  }
+  CHECK(read.gradients.at("U").data == made.arrays.at("U").data);
+  CHECK(read.read.at("U") == "kernel[7:]");
+  CHECK(read.ignored == std::vector<std::string>{"encoder/lstm_cell/bias:0", "encoder/lstm_cell/kernel:0"});
+  CHECK(diagnose(read).code() == "");
+  // Without the 1, the claim is not kept.
+  Arrays plain = make_example({.gates = 4, .biases = 1}, {{"gate_order", "igfo"}}, 8).arrays;
+  plain["kernel"] = joint(plain.at("W"), plain.at("U")), plain["bias"] = plain.at("b");
+  for (const char* name : {"W", "U", "b"}) plain.erase(name);
+  CHECK(diagnose(make_trace(plain, meta)).exit_status() == 1);
+}
+
+TEST_CASE("trace: of arrays that make no trace, the missing part is named") {
+  const Trace cell = make_example({.kind = TraceKind::recurrent}, {}, 1);
+  const auto without = [](Arrays a, std::initializer_list<const char*> names) {
+    for (const char* name : names) a.erase(name);
+    return a;
+  };
+  Arrays kernel = without(cell.arrays, {"W", "U", "h", "h_n", "h0", "b", "b_u"});
+  kernel["kernel"] = Array({8, 20});
+  Arrays gates = without(cell.arrays, {"W", "U", "b", "b_u"});
+  gates["cell/gates/kernel"] = Array({8, 10});
+  Arrays uneven = gates;
+  uneven["cell/candidate/kernel"] = Array({7, 5});
+  const struct {
+    Arrays arrays;
+    std::vector<const char*> says;
+  } rows[] = {
+      {without(cell.arrays, {"U"}), {"look like a cell; missing: W_hh (gates * d, d)", "--help"}},
+      {without(cell.arrays, {"W", "U"}), {"W_ih and W_hh are missing"}},
+      {without(cell.arrays, {"x"}), {"missing: the inputs x (B, T, d_in)"}},
+      {without(cell.arrays, {"h", "h_n"}), {"missing: the states h (B, T, d)"}},
+      {without(decoder(), {"H"}), {"the encoder's states H (B, T_enc, d_h) are missing"}},
+      {without(decoder(), {"alpha", "c", "s", "logits"}), {"one of s, alpha, c, e, htilde, logits is missing"}},
+      {kernel, {"kernel (8, 20)", "recurrent_kernel", "needs h or h0"}},
+      {gates, {"candidate.kernel (d_in + d, d) is missing"}},
+      {uneven, {"need (d_in + d, 2 d) and (d_in + d, d)"}},
+  };
+  for (const auto& row : rows) {
+    const std::string error = error_of([&] { (void)diagnose(make_trace(row.arrays)); });
+    CAPTURE(error);
+    for (const char* part : row.says) {
+      CAPTURE(part);
+      CHECK(error.find(part) != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("trace: the same arrays in float32 are judged with float32's tolerance") {
   Arrays a = make_example({}, {{"query", "s_t"}}, 6).arrays;
   for (auto& [name, x] : a)

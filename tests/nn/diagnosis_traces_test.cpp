@@ -35,7 +35,7 @@ std::string file(const std::string& path) {
 
 TEST_CASE("diagnosis: traces of PyTorch, Keras and ONNX are named as expected, each in under a second") {
   const Json expected = parse_json(file(traces + "expected.json"));
-  REQUIRE(expected.as_object().size() >= 29);
+  REQUIRE(expected.as_object().size() >= 35);
   for (const auto& entry : expected.as_object()) {
     const std::string name = entry.first;
     const Json& says = entry.second;
@@ -69,6 +69,11 @@ TEST_CASE("diagnosis: what a trace follows is said in the words of the papers") 
       {"onnx_gru_lbr0", "reset=before"},
       {"onnx_gru_lbr1", "reset=after"},
       {"onnx_gru_lbr1", "gate_order=zrn"},
+      {"tensorflow1_lstm", "gate_order=igfo"},
+      {"tensorflow1_lstm", "forget_bias=one"},
+      {"tensorflow1_gru", "gate_order=rzn"},
+      {"tensorflow1_gru", "reset=before"},
+      {"tensorflow1_gru", "update=keeps"},
       {"torch_bahdanau", "query=s_prev"},
       {"torch_bahdanau", "input=c_t"},
       {"torch_bahdanau", "readout=maxout"},
