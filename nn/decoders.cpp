@@ -6,23 +6,26 @@
 namespace gradus {
 namespace {
 
-// What fits together, in the letters of the papers. G is the number of gates of the cell.
+// What fits together, in the letters of docs/notation.md. Besides: G is the number of gates of the cell, d_k the width
+// of the keys, d_1 that of what start() reads, l half of what the maxout's matrix gives. A row whose tensor a decoder
+// does not have is left out: of Luong's two cell.W() the second belongs to input feeding.
 constexpr Contract bahdanau_shapes("decoder",
-                                   "G  d_s d_h  cell.W (G d_s, d_emb + d_h)  cell.U (G d_s, d_s)"
+                                   "G  d_s d_h  cell.W() (G d_s, d_emb + d_h)  cell.U() (G d_s, d_s)"
                                    "maxout.W (2 l, d_s + d_emb + d_h)  readout.W (vocab, d_s + d_emb + d_h);"
                                    "y_emb (B, d_emb)  s_prev (B, d_s)  H (B, T_enc, d_h)"
                                    "keys (B, T_enc, d_k)  values (B, T_enc, d_h)  mask (B, T_enc)");
-constexpr Contract luong_shapes("decoder",
-                                "G  d_s d_h  cell.W (G d_s, d_emb)  cell.W (G d_s, d_emb + d_c)  cell.U (G d_s, d_s)"
-                                "W_c (d_c, d_h + d_s)  readout.W (vocab, d_c);"
-                                "y_emb (B, d_emb)  s_prev (B, d_s)  s~_prev (B, d_c)  H (B, T_enc, d_h)"
-                                "keys (B, T_enc, d_k)  values (B, T_enc, d_h)  mask (B, T_enc)");
+constexpr Contract luong_shapes(
+    "decoder",
+    "G  d_s d_h  cell.W() (G d_s, d_emb)  cell.W() (G d_s, d_emb + d_c)  cell.U() (G d_s, d_s)"
+    "W_c (d_c, d_h + d_s)  readout.W (vocab, d_c);"
+    "y_emb (B, d_emb)  s_prev (B, d_s)  s_prev.attentional (B, d_c)  H (B, T_enc, d_h)"
+    "keys (B, T_enc, d_k)  values (B, T_enc, d_h)  mask (B, T_enc)");
 constexpr Contract plain_shapes("decoder",
-                                "G  cell.W (G d_s, d_emb)  cell.U (G d_s, d_s)  readout.W (vocab, d_s + d_emb);"
+                                "G  cell.W() (G d_s, d_emb)  cell.U() (G d_s, d_s)  readout.W (vocab, d_s + d_emb);"
                                 "y_emb (B, d_emb)  s_prev (B, d_s)");
 // h_1 is the encoder's backward state at position 1; a decoder without attention starts from a summary.
 constexpr Contract start_shapes("decoder",
-                                "G  bridge.W (d_s, d_1)  cell.U (G d_s, d_s); h_1 (B, d_1)  summary (B, d_1)");
+                                "G  bridge.W (d_s, d_1)  cell.U() (G d_s, d_s); h_1 (B, d_1)  summary (B, d_1)");
 
 // Either H, or what a step is made from.
 void check_shapes(const BahdanauDecoder& d, const Var& y_emb, const State& s_prev, const Memory& memory,
@@ -59,9 +62,9 @@ Memory BahdanauDecoder::remember(const Var& H, const std::optional<Mask>& mask) 
 }
 
 // Appendix A.2.2: s_0 = tanh(W_s h_1(backward)).
-State BahdanauDecoder::start(const Var& h_first) const {
-  start_shapes.check("BahdanauDecoder", {cell.gates(), bridge.W, cell.U(), h_first, {}});
-  return cell.initial(tanh(bridge(h_first)));
+State BahdanauDecoder::start(const Var& h_1) const {
+  start_shapes.check("BahdanauDecoder", {cell.gates(), bridge.W, cell.U(), h_1, {}});
+  return cell.initial(tanh(bridge(h_1)));
 }
 
 // Section 3.1: the query is the state BEFORE the step.
@@ -106,9 +109,9 @@ Memory LuongDecoder::remember(const Var& H, const std::optional<Mask>& mask) con
   return {score.keys(H), H, mask};
 }
 
-State LuongDecoder::start(const Var& h_first) const {
-  start_shapes.check("LuongDecoder", {cell.gates(), bridge.W, cell.U(), h_first, {}});
-  State s_0 = cell.initial(tanh(bridge(h_first)));
+State LuongDecoder::start(const Var& h_1) const {
+  start_shapes.check("LuongDecoder", {cell.gates(), bridge.W, cell.U(), h_1, {}});
+  State s_0 = cell.initial(tanh(bridge(h_1)));
   s_0.attentional = zeros(s_0.shape(), s_0.dtype());
   return s_0;
 }

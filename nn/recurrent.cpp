@@ -25,8 +25,8 @@ State advance(const Tensor& real, const State& fresh, const State& before) {
   return result;
 }
 
-constexpr Contract run_shapes("cell",
-                              "G  W (G d_s, d_in)  U (G d_s, d_s);"
+constexpr Contract run_shapes("",
+                              "G  cell.W() (G d_s, d_in)  cell.U() (G d_s, d_s);"
                               "x (B, T, d_in)  mask (B, T)  s_0 (B, d_s)");
 
 Tensor real_rows(const Mask& mask, std::int64_t t, DType dtype) {

@@ -134,6 +134,10 @@ class Contract {
       if (rows_ == max_rows) throw "a contract has at most 16 rows";
       Row& row = table_[static_cast<std::size_t>(rows_++)];
       row.name = word(text, at);
+      if (text.substr(at, 2) == "()") {  // a function of the layer, as in decoder.cell.W()
+        row.name = {row.name.data(), row.name.size() + 2};
+        at += 2;
+      }
       row.parameter = parameters;
       if (row.name.empty()) throw "a name is missing in a contract";
       if (!next_is(text, at, '(')) {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "nn/attention.h"
+#include "nn/decoders.h"
 #include "nn/layers.h"
 #include "tests/nn/check.h"
 #include "tests/nn/shape_mistakes.h"
@@ -53,6 +54,35 @@ std::string indented(const std::string& text) {
 }
 
 bool same_numbers(const Tensor& a, const Tensor& b) { return a.shape() == b.shape() && elements(a) == elements(b); }
+
+// A line of a report as text and as the code that it is: if it cannot be pasted, this file does not compile.
+struct Pasted {
+  const char* text;
+  std::function<void()> run;
+};
+#define PASTED(...)                        \
+  Pasted {                                 \
+#__VA_ARGS__ ";", [&] { __VA_ARGS__; } \
+  }
+
+// What `program` proposes for its parameters, and for what else is no plain variable, is one of `lines`, which hold.
+void check_pasted(const std::string& program_name, const std::vector<Pasted>& lines) {
+  std::set<std::string> texts;
+  for (const Pasted& line : lines) {
+    line.run();
+    texts.insert(line.text);
+  }
+  const Program& p = program(program_name);
+  for (const Mistake& m : mistakes()) {
+    if (m.program != program_name) continue;
+    World world = p.make(different);
+    make(m, world, different);
+    const auto report = report_of([&] { p.run(world); });
+    REQUIRE(report);
+    if (!report->parameter && report->tensor.find('.') == std::string::npos) continue;
+    CHECK_MESSAGE(texts.count(report->test) == 1, report->test);
+  }
+}
 
 Tensor numbers_of(const Shape& shape) {
   Numbers numbers(3);
@@ -188,6 +218,34 @@ TEST_SUITE("the shape doctor") {
     }
   }
 
+  TEST_CASE("the proposed line can be pasted beside a decoder or a cell, and holds there") {
+    const std::int64_t B = different.B, d_s = different.d_s, d_h = different.d_h, d_emb = different.d_emb;
+    const std::int64_t vocab = different.vocab, d_in = different.d_in, d_c = d_s, d_1 = d_h / 2;
+    const DecoderSizes sizes{vocab, d_emb, d_s, d_h, different.d_attn};
+    Generator generator(1, "pasted");
+    {
+      const BahdanauDecoder decoder(sizes, {}, generator);
+      check_pasted("Bahdanau", {PASTED(CHECK(decoder.cell.W().shape() == Shape{3 * d_s, d_emb + d_h})),
+                                PASTED(CHECK(decoder.cell.U().shape() == Shape{3 * d_s, d_s})),
+                                PASTED(CHECK(decoder.readout.W.shape() == Shape{vocab, d_s + d_emb + d_h}))});
+      check_pasted("Bahdanau start", {PASTED(CHECK(decoder.bridge.W.shape() == Shape{d_s, d_1}))});
+    }
+    {
+      const LuongDecoder decoder(sizes, {}, generator);
+      const State s_prev = decoder.start(zeros(Shape{B, d_1}));
+      check_pasted("Luong", {PASTED(CHECK(decoder.cell.W().shape() == Shape{3 * d_s, d_emb + d_c})),
+                             PASTED(CHECK(decoder.W_c.shape() == Shape{d_c, d_h + d_s})),
+                             PASTED(CHECK(decoder.readout.W.shape() == Shape{vocab, d_c})),
+                             PASTED(CHECK(s_prev.attentional.shape() == Shape{B, d_c}))});
+    }
+    {
+      const PlainDecoder decoder(sizes, {}, generator);
+      check_pasted("plain", {PASTED(CHECK(decoder.cell.W().shape() == Shape{3 * d_s, d_emb}))});
+    }
+    const Recurrent cell(CellKind::gru, d_in, d_s, 1, pytorch(), generator);
+    check_pasted("run", {PASTED(CHECK(cell.W().shape() == Shape{3 * d_s, d_in}))});
+  }
+
   // ---- in words
 
   TEST_CASE("a transposed W_a, in English and Chinese") {
@@ -219,13 +277,13 @@ TEST_SUITE("the shape doctor") {
   TEST_CASE("a context that was forgotten in the width of the cell is called by its name") {
     const Program& p = program("Bahdanau");
     World world = p.make(different);
-    world.numbers["cell.W"] = numbers_of(Shape{15, 2});
+    world.numbers["cell.W()"] = numbers_of(Shape{15, 2});
     const auto report = report_of([&] { p.run(world); });
     REQUIRE(report);
     CHECK(report->forgotten == "d_h");
-    CHECK(contains(report->text(Lang::en), "fix      d_h was forgotten: make cell.W with d_emb + d_h = 18"));
-    CHECK(contains(report->text(Lang::zh), "修改     漏了 d_h：让 cell.W 满足 d_emb + d_h = 18"));
-    CHECK(contains(report->text(Lang::en), "test     CHECK(decoder.cell.W.shape() == Shape{3 * d_s, d_emb + d_h});"));
+    CHECK(contains(report->text(Lang::en), "fix      d_h was forgotten: make cell.W() with d_emb + d_h = 18"));
+    CHECK(contains(report->text(Lang::zh), "修改     漏了 d_h：让 cell.W() 满足 d_emb + d_h = 18"));
+    CHECK(contains(report->text(Lang::en), "test     CHECK(decoder.cell.W().shape() == Shape{3 * d_s, d_emb + d_h});"));
   }
 
   TEST_CASE("one gate's matrix where all are stacked is called so") {

@@ -121,21 +121,29 @@ Tensor run_lstm(const World& w) {
 
 World make_run(const Sizes& n) {
   World w = make_cell<3>(n);
+  w.numbers["cell.W()"] = w.numbers.at("W");
+  w.numbers["cell.U()"] = w.numbers.at("U");
   Draw draw{w, 50};
   draw("x", Shape{n.B, n.T_enc, n.d_in});
   draw("s_0", Shape{n.B, n.d_s});
   w.masks["mask"] = ragged(n.B, n.T_enc);
   return w;
 }
+Gru run_cell(const World& w) {
+  Gru cell = cell_of<Gru>(w);
+  cell.W = at(w, "cell.W()");
+  cell.U = at(w, "cell.U()");
+  return cell;
+}
 Tensor run_run(const World& w) {
   Recurrent cell;
-  cell.gru.push_back(cell_of<Gru>(w));
+  cell.gru.push_back(run_cell(w));
   return run(cell, at(w, "x"), State(at(w, "s_0")), mask_of(w)).states.value();
 }
 Tensor run_bidirectional(const World& w) {
   Bidirectional both;
-  both.forward.gru.push_back(cell_of<Gru>(w));
-  both.backward.gru.push_back(cell_of<Gru>(w));
+  both.forward.gru.push_back(run_cell(w));
+  both.backward.gru.push_back(run_cell(w));
   return both(at(w, "x"), mask_of(w)).H.value();
 }
 
@@ -179,8 +187,8 @@ template <class Model> Model model_of(const World& w, const DecoderOptions& opti
   const Sizes n = sizes_of(w);
   Model model = clone(Model({n.vocab, n.d_emb, n.d_s, n.d_h, n.d_attn}, options, generator), f64);
   model.bridge.W = at(w, "bridge.W");
-  model.cell.gru[0].W = at(w, "cell.W");
-  model.cell.gru[0].U = at(w, "cell.U");
+  model.cell.gru[0].W = at(w, "cell.W()");
+  model.cell.gru[0].U = at(w, "cell.U()");
   model.readout.W = at(w, "readout.W");
   if constexpr (requires { model.W_c; }) model.W_c = at(w, "W_c");
   return model;
@@ -195,7 +203,7 @@ World decoder_world(const Sizes& n) {
   w.numbers["decoder sizes"] = zeros(Shape{n.d_s, n.d_h, n.d_attn}, f64);
   w.numbers["decoder widths"] = zeros(Shape{n.d_emb, n.vocab}, f64);
   Draw draw{w, 80};
-  draw("cell.U", Shape{3 * n.d_s, n.d_s});
+  draw("cell.U()", Shape{3 * n.d_s, n.d_s});
   draw("y_emb", Shape{n.B, n.d_emb});
   draw("s_prev", Shape{n.B, n.d_s});
   draw("H", Shape{n.B, n.T_enc, n.d_h});
@@ -209,23 +217,23 @@ World decoder_world(const Sizes& n) {
 World make_bahdanau(const Sizes& n) {
   World w = decoder_world(n);
   Draw draw{w, 100};
-  draw("cell.W", Shape{3 * n.d_s, n.d_emb + n.d_h});
+  draw("cell.W()", Shape{3 * n.d_s, n.d_emb + n.d_h});
   draw("readout.W", Shape{n.vocab, n.d_s + n.d_emb + n.d_h});
   return w;
 }
 World make_luong(const Sizes& n) {
   World w = decoder_world(n);
   Draw draw{w, 120};
-  draw("cell.W", Shape{3 * n.d_s, n.d_emb + n.d_s});
+  draw("cell.W()", Shape{3 * n.d_s, n.d_emb + n.d_s});
   draw("readout.W", Shape{n.vocab, n.d_s});
   draw("W_c", Shape{n.d_s, n.d_h + n.d_s});
-  draw("s~_prev", Shape{n.B, n.d_s});
+  draw("s_prev.attentional", Shape{n.B, n.d_s});
   return w;
 }
 World make_plain(const Sizes& n) {
   World w = decoder_world(n);
   Draw draw{w, 140};
-  draw("cell.W", Shape{3 * n.d_s, n.d_emb});
+  draw("cell.W()", Shape{3 * n.d_s, n.d_emb});
   draw("readout.W", Shape{n.vocab, n.d_s + n.d_emb});
   draw("bridge.W", Shape{n.d_s, n.d_h});
   draw("summary", Shape{n.B, n.d_h});
@@ -240,7 +248,7 @@ Tensor run_bahdanau(const World& w) {
 Tensor run_luong(const World& w) {
   const auto model = model_of<LuongDecoder>(w, {.score = ScoreKind::concat});
   State s_prev(at(w, "s_prev"));
-  s_prev.attentional = at(w, "s~_prev");
+  s_prev.attentional = at(w, "s_prev.attentional");
   const Step step = model.step(at(w, "y_emb"), s_prev, {at(w, "keys"), at(w, "values"), mask_of(w)});
   return model.logits(model.features(step, at(w, "y_emb"), s_prev)).value();
 }
@@ -497,7 +505,7 @@ const std::vector<Mistake>& mistakes() {
       {"run", "mask", longer_last, "(B, T)", resize},
       {"run", "s_0", transposed, "(B, d_s)", transpose},
       {"run", "s_0", one_in_front, "(B, d_s)", drop_axis},
-      {"run", "W", transposed, "(3 d_s, d_in)", transpose},
+      {"run", "cell.W()", transposed, "(3 d_s, d_in)", transpose},
       {"bidirectional", "mask", longer_last, "(B, T)", resize},
       {"bidirectional", "x", swapped_01, "(B, T, d_in)", swap_axes},
       // other layers
@@ -528,12 +536,12 @@ const std::vector<Mistake>& mistakes() {
        [](const Sizes& n) {
          return Shape{n.B, n.T_dec};
        }},
-      {"Bahdanau", "cell.W", made_as, "(3 d_s, d_emb + d_h)", resize, "",
+      {"Bahdanau", "cell.W()", made_as, "(3 d_s, d_emb + d_h)", resize, "",
        [](const Sizes& n) {
          return Shape{3 * n.d_s, n.d_emb};
        }},
-      {"Bahdanau", "cell.W", transposed, "(3 d_s, d_emb + d_h)", transpose},
-      {"Bahdanau", "cell.U", transposed, "(3 d_s, d_s)", transpose},
+      {"Bahdanau", "cell.W()", transposed, "(3 d_s, d_emb + d_h)", transpose},
+      {"Bahdanau", "cell.U()", transposed, "(3 d_s, d_s)", transpose},
       {"Bahdanau", "readout.W", transposed, "(vocab, d_s + d_emb + d_h)", transpose},
       {"Bahdanau", "readout.W", made_as, "(vocab, d_s + d_emb + d_h)", resize, "",
        [](const Sizes& n) {
@@ -553,15 +561,15 @@ const std::vector<Mistake>& mistakes() {
        [](const Sizes& n) {
          return Shape{n.d_s, n.d_h};
        }},
-      {"Luong", "cell.W", made_as, "(3 d_s, d_emb + d_c)", resize, "",
+      {"Luong", "cell.W()", made_as, "(3 d_s, d_emb + d_c)", resize, "",
        [](const Sizes& n) {
          return Shape{3 * n.d_s, n.d_emb};
        }},
-      {"Luong", "s~_prev", transposed, "(B, d_c)", transpose},
+      {"Luong", "s_prev.attentional", transposed, "(B, d_c)", transpose},
       {"Luong", "y_emb", longer_last, "(B, d_emb)", resize},
       {"Luong", "readout.W", transposed, "(vocab, d_c)", transpose},
       {"plain", "y_emb", transposed, "(B, d_emb)", transpose},
-      {"plain", "cell.W", transposed, "(3 d_s, d_emb)", transpose},
+      {"plain", "cell.W()", transposed, "(3 d_s, d_emb)", transpose},
       {"plain start", "summary", transposed, "(B, d_1)", transpose},
       {"teacher", "y_emb", swapped_01, "(B, T_dec, d_emb)", swap_axes},
       {"teacher", "y_emb", merged, "(B, T_dec, d_emb)", reshape},
