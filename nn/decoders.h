@@ -15,7 +15,7 @@ struct Step {
   State s_t;             // (B, d_s)
   Var context;           // c_t (B, d_h)
   Var weights;           // alpha_t (B, T_enc)
-  Var attentional = {};  // s~_t (B, d_s), Luong only
+  Var attentional = {};  // s~_t (B, d_c), Luong only
 };
 
 // When the readout looks at the state: Bahdanau et al. 2014 write s_t in section 3.1 and s_{t-1} in the appendix.
@@ -39,11 +39,13 @@ struct DecoderOptions {
 struct Decoder {
   virtual ~Decoder() = default;
   virtual Memory remember(const Var& H, const std::optional<Mask>& mask) const = 0;  // H (B, T_enc, d_h)
-  virtual State start(const Var& h_first) const = 0;  // s_0 from the encoder's backward state at position 1, (B, d_1)
+  // s_0 from what the encoder hands over, (B, d_1): with attention its backward state at position 1, h_1 with
+  // d_1 = d_h / 2; without attention a summary of the whole source, d_1 = d_h.
+  virtual State start(const Var& from_encoder) const = 0;
   virtual Step step(const Var& y_emb, const State& s_prev, const Memory& memory) const = 0;
-  virtual Var features(const Step& step, const Var& y_emb,
-                       const State& s_prev) const = 0;  // what the readout reads, (B, .)
-  virtual Var logits(const Var& features) const = 0;    // (..., .) -> (..., vocab)
+  // What the readout reads, (B, .), and what it makes of it: (..., .) -> (..., vocab).
+  virtual Var features(const Step& step, const Var& y_emb, const State& s_prev) const = 0;
+  virtual Var logits(const Var& features) const = 0;
 };
 
 // Bahdanau et al. 2014: c_t from s_{t-1}, then s_t from y_{t-1} and c_t.
@@ -52,17 +54,16 @@ struct BahdanauDecoder : Decoder {
   Linear bridge;  // W_s: s_0 = tanh(W_s h_1(backward))
   Score score;
   Recurrent cell;  // on [y_{t-1}; c_t]
-  Linear readout;  // on [s; y_{t-1}; c_t]
+  Linear readout;  // on [s; y_{t-1}; c_t], or on the maxout of it
+  Linear maxout;   // U_o, V_o, C_o side by side: (2 l, d_s + d_emb + d_h), with l = d_s; used when options.maxout
   BahdanauDecoder() = default;
   BahdanauDecoder(const DecoderSizes& sizes, const DecoderOptions& options, Generator& generator);
   Memory remember(const Var& H, const std::optional<Mask>& mask) const override;
-  State start(const Var& h_first) const override;
+  State start(const Var& h_1) const override;
   Step step(const Var& y_emb, const State& s_prev, const Memory& memory) const override;
   Var features(const Step& step, const Var& y_emb, const State& s_prev) const override;
   Var logits(const Var& features) const override;
   void visit(Visitor& v);
-
-  Linear maxout;  // U_o, V_o, C_o side by side: (2 l, d_s + d_emb + d_h), used when options.maxout
 };
 
 // Luong et al. 2015: s_t first, then c_t from s_t, then s~_t = tanh(W_c [c_t; s_t]).
@@ -71,12 +72,12 @@ struct LuongDecoder : Decoder {
   Linear bridge;
   Score score;
   Recurrent cell;  // on y_{t-1}, or [y_{t-1}; s~_{t-1}] with input feeding
-  Var W_c;         // (d_s, d_h + d_s)
+  Var W_c;         // (d_c, d_h + d_s); d_c, the width of s~, is d_s here
   Linear readout;  // on s~_t
   LuongDecoder() = default;
   LuongDecoder(const DecoderSizes& sizes, const DecoderOptions& options, Generator& generator);
   Memory remember(const Var& H, const std::optional<Mask>& mask) const override;
-  State start(const Var& h_first) const override;
+  State start(const Var& h_1) const override;
   Step step(const Var& y_emb, const State& s_prev, const Memory& memory) const override;
   Var features(const Step& step, const Var& y_emb, const State& s_prev) const override;
   Var logits(const Var& features) const override;
@@ -92,7 +93,7 @@ struct PlainDecoder : Decoder {
   PlainDecoder() = default;
   PlainDecoder(const DecoderSizes& sizes, const DecoderOptions& options, Generator& generator);
   Memory remember(const Var& H, const std::optional<Mask>& mask) const override;
-  State start(const Var& h_first) const override;
+  State start(const Var& summary) const override;
   Step step(const Var& y_emb, const State& s_prev, const Memory& memory) const override;
   Var features(const Step& step, const Var& y_emb, const State& s_prev) const override;
   Var logits(const Var& features) const override;

@@ -13,7 +13,7 @@ namespace gradus {
 struct State : Var {
   std::vector<Var> below;   // h of the layers under the top one, bottom first
   std::vector<Var> memory;  // c of every layer, bottom first; LSTM only
-  Var attentional;          // Luong's s~_{t-1} (B, d_s) when it is fed to the next step
+  Var attentional;          // Luong's s~_{t-1} (B, d_c) when it is fed to the next step
   Var context;              // c_{t-1} (B, d_h) in a decoder that feeds it to the next step
   State() = default;
   State(Var top) : Var(std::move(top)) {}

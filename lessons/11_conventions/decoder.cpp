@@ -42,8 +42,8 @@ Memory DrawnDecoder::remember(const Var& H, const std::optional<Mask>& mask) con
   return {unscored ? H : score.keys(H), H, mask};
 }
 
-State DrawnDecoder::start(const Var& h_first) const {
-  State s_0(tanh(bridge(h_first)));
+State DrawnDecoder::start(const Var& h_1) const {
+  State s_0(tanh(bridge(h_1)));
   s_0.attentional = zero_like(s_0);
   return s_0;
 }

@@ -19,7 +19,7 @@ struct DrawnDecoder : Decoder {
   DrawnDecoder() = default;
   DrawnDecoder(const Choices& choices, const DecoderSizes& sizes, std::int64_t T_enc, Generator& generator);
   Memory remember(const Var& H, const std::optional<Mask>& mask) const override;
-  State start(const Var& h_first) const override;
+  State start(const Var& h_1) const override;
   Step step(const Var& y_emb, const State& s_prev, const Memory& memory) const override;
   Var features(const Step& step, const Var& y_emb, const State& s_prev) const override;
   Var logits(const Var& features) const override;

@@ -228,7 +228,7 @@ TEST_SUITE("nn decode") {
       BahdanauDecoder inner = model_of<BahdanauDecoder>({});
       mutable int steps = 0, recorded = 0;
       Memory remember(const Var& H, const std::optional<Mask>& mask) const override { return inner.remember(H, mask); }
-      State start(const Var& h_first) const override { return inner.start(h_first); }
+      State start(const Var& from_encoder) const override { return inner.start(from_encoder); }
       Step step(const Var& y_emb, const State& s_prev, const Memory& memory) const override {
         const Step result = inner.step(y_emb, s_prev, memory);
         ++steps;
