@@ -73,40 +73,32 @@ Var Gru::step_projected(const Var& Wx, const Var& s_prev) const {
   cell_shapes.check("GRU", {3, W, U, b, b_u, {}, {}, Wx, s_prev, {}});
   const std::int64_t d_s = U.shape()[1];
   const std::int64_t r = options.order == GruOrder::rzn ? 0 : 1, z = 1 - r, n = 2;
+  // Calls step(mix), where mix(z, n, s) is the update. A formula captures nothing, so it makes a mix: decltype(mix){}.
+  const auto with_update = [&](auto step) {
+    if (options.update == GruUpdate::keeps)
+      return step([](auto gate_z, auto candidate, auto s) { return candidate + gate_z * (s - candidate); });
+    return step([](auto gate_z, auto candidate, auto s) { return s + gate_z * (candidate - s); });
+  };
   if (options.reset == GruReset::after) {
     const Var Us = affine("GRU", s_prev, U, b_u);  // (B, 3 d_s): all gates in one product
-    const auto step = [&](auto s_t) {
+    return with_update([&](auto mix) {
+      const auto s_t = [](auto wr, auto ur, auto wz, auto uz, auto wn, auto un, auto s) {
+        return decltype(mix){}(sigmoid(wz + uz), tanh(wn + sigmoid(wr + ur) * un), s);
+      };
       return pointwise("gru", s_t, gate(Wx, r, d_s), gate(Us, r, d_s), gate(Wx, z, d_s), gate(Us, z, d_s),
                        gate(Wx, n, d_s), gate(Us, n, d_s), s_prev);
-    };
-    if (options.update == GruUpdate::keeps) {
-      return step([](auto wr, auto ur, auto wz, auto uz, auto wn, auto un, auto s) {
-        const auto candidate = tanh(wn + sigmoid(wr + ur) * un);
-        return candidate + sigmoid(wz + uz) * (s - candidate);
-      });
-    }
-    return step([](auto wr, auto ur, auto wz, auto uz, auto wn, auto un, auto s) {
-      const auto candidate = tanh(wn + sigmoid(wr + ur) * un);
-      return s + sigmoid(wz + uz) * (candidate - s);
     });
   }
   const Var Us = affine("GRU", s_prev, rows(U, 0, 2, d_s), rows(b_u, 0, 2, d_s));  // (B, 2 d_s): the gates r and z
   const Var rs = pointwise(
       "reset", [](auto wr, auto ur, auto s) { return sigmoid(wr + ur) * s; }, gate(Wx, r, d_s), gate(Us, r, d_s),
       s_prev);
-  const Var Urs = affine("GRU", rs, rows(U, n, 1, d_s), rows(b_u, n, 1, d_s));
-  const auto step = [&](auto s_t) {
+  const Var Urs = affine("GRU", rs, rows(U, n, 1, d_s), rows(b_u, n, 1, d_s));  // (B, d_s)
+  return with_update([&](auto mix) {
+    const auto s_t = [](auto wz, auto uz, auto wn, auto un, auto s) {
+      return decltype(mix){}(sigmoid(wz + uz), tanh(wn + un), s);
+    };
     return pointwise("gru", s_t, gate(Wx, z, d_s), gate(Us, z, d_s), gate(Wx, n, d_s), Urs, s_prev);
-  };
-  if (options.update == GruUpdate::keeps) {
-    return step([](auto wz, auto uz, auto wn, auto un, auto s) {
-      const auto candidate = tanh(wn + un);
-      return candidate + sigmoid(wz + uz) * (s - candidate);
-    });
-  }
-  return step([](auto wz, auto uz, auto wn, auto un, auto s) {
-    const auto candidate = tanh(wn + un);
-    return s + sigmoid(wz + uz) * (candidate - s);
   });
 }
 
