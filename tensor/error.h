@@ -8,8 +8,10 @@
 
 namespace gradus {
 
-// Base of all of them: catch this one to show `what()` to a learner, or explain(error, lang) of tensor/doctor/doctor.h,
-// which adds the line of the learner's code.
+// Base of all of them. What knows no tensor (plots and tables of lessons/common/, JSON, references and diagnosis in
+// nn/conventions/) throws a plain std::invalid_argument; that is the base of Error, so catching it catches both.
+// To show an error to a learner: what(), or explain(error, lang) of tensor/doctor/doctor.h, which adds the line of the
+// learner's code.
 struct Error : std::invalid_argument {
   explicit Error(const std::string& text);
   std::array<void*, 32> calls{};  // return addresses from where it was made outwards; null where there are no more
