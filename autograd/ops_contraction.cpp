@@ -23,6 +23,30 @@ void add_product(Node::Target dx, const Tensor& a, const Tensor& b) {
   else matmul_into(dx.grad, a, b, !dx.fresh);
 }
 
+// dx += a b, whose rows are those of dx, which may have more axes in front: (n, d_in) into (..., d_in).
+void add_rows(Node::Target dx, const Tensor& a, const Tensor& b) {
+  if (dx.grad.contiguous()) add_product({as_rows(dx.grad), dx.fresh}, a, b);
+  else dx.add(reshape(matmul(a, b), dx.grad.shape()));
+}
+
+// db (d_out) += the sum of d (n, d_out) over its rows.
+void add_sum_of_rows(const Tensor& db, const Tensor& d) {
+  Tensor repeated = expand_new(db, Axis{0}, d.shape()[0]);
+  add_(repeated, d);
+}
+
+void check_linear(const Var& x, const Var& W, const Var& b) {
+  const int last = x.rank() - 1;
+  if (last < 0 || W.rank() != 2 || W.shape()[1] != x.shape()[last] ||
+      (b.defined() && b.shape() != Shape{W.shape()[0]})) {
+    throw ShapeError("linear: x " + to_string(x.shape()) + ", W " + to_string(W.shape()) + ", b " +
+                     (b.defined() ? to_string(b.shape()) : "none") +
+                     "; they must be (..., d_in), (d_out, d_in) and (d_out)");
+  }
+  check_same_dtype("linear", x.value(), W.value());
+  if (b.defined()) check_same_dtype("linear", x.value(), b.value());
+}
+
 }  // namespace
 
 Var matmul(const Var& a, const Var& b) {
@@ -33,34 +57,19 @@ Var matmul(const Var& a, const Var& b) {
 }
 
 Var linear(const Var& x, const Var& W, const Var& b) {
-  const int last = x.rank() - 1;
-  if (last < 0 || W.rank() != 2 || W.shape()[1] != x.shape()[last] ||
-      (b.defined() && b.shape() != Shape{W.shape()[0]})) {
-    throw ShapeError("linear: x " + to_string(x.shape()) + ", W " + to_string(W.shape()) + ", b " +
-                     (b.defined() ? to_string(b.shape()) : "none") +
-                     "; they must be (..., d_in), (d_out, d_in) and (d_out)");
-  }
-  check_same_dtype("linear", x.value(), W.value());
-  if (b.defined()) check_same_dtype("linear", x.value(), b.value());
+  check_linear(x, W, b);
   const Tensor rows = as_rows(x.value());  // (n, d_in)
-  const std::int64_t n = rows.shape()[0];
-  Tensor y = empty(Shape{n, W.shape()[0]}, x.dtype());
+  const std::int64_t n = rows.shape()[0], d_out = W.shape()[0];
+  Tensor y = empty(Shape{n, d_out}, x.dtype());
   if (b.defined()) copy_(y, expand_new(b.value(), Axis{0}, n));
   matmul_into(y, rows, transpose(W.value()), b.defined());
   auto rule = [](const Tensor& dy, Inputs& in) {
-    const Tensor d = as_rows(dy);
-    if (in.needs(0)) {
-      Node::Target dx = in.target(0);
-      if (dx.grad.contiguous()) add_product({as_rows(dx.grad), dx.fresh}, d, in.made(1, contiguous));
-      else dx.add(reshape(matmul(d, in.made(1, contiguous)), in.shape(0)));
-    }
+    const Tensor d = as_rows(dy);  // (n, d_out)
+    if (in.needs(0)) add_rows(in.target(0), d, in.made(1, contiguous));
     if (in.needs(1)) add_product(in.target(1), transpose(d), as_rows(in.value(0)));
-    if (in.count() == 3 && in.needs(2)) {
-      Tensor db = expand_new(in.grad(2), Axis{0}, d.shape()[0]);
-      add_(db, d);
-    }
+    if (in.count() == 3 && in.needs(2)) add_sum_of_rows(in.grad(2), d);
   };
-  y = reshape(y, x.shape().with(Axis{last}, W.shape()[0]));
+  y = reshape(y, x.shape().with(Axis{x.rank() - 1}, d_out));
   return b.defined() ? record("linear", y, {x, W, b}, rule) : record("linear", y, {x, W}, rule);
 }
 

@@ -15,48 +15,59 @@ void check_ids(const Shape& table, const Ids& ids) {
   }
 }
 
+// Row i of `rows` (n, d), which is contiguous, = row ids[i] of `table` (V, d).
+void copy_rows(Tensor& rows, const Tensor& table, const Ids& ids) {
+  dispatch(rows.dtype(), [&](auto t) {
+    const auto* from = table.data<decltype(t)>();
+    auto* to = rows.mutable_data<decltype(t)>();
+    const std::int64_t d = rows.shape()[1], row = table.strides()[0], step = table.strides()[1];
+    for (std::int64_t i = 0; i < ids.size(); ++i, to += d) {
+      for (std::int64_t j = 0; j < d; ++j) to[j] = from[ids[i] * row + j * step];
+    }
+  });
+}
+
+// And back: row ids[i] of `grad` (V, d) += row i of `dy` (..., d). A token may occur more than once, hence +=.
+void add_rows(Tensor grad, const Tensor& dy, const Ids& ids) {
+  const Tensor dense = contiguous(dy);
+  dispatch(grad.dtype(), [&](auto t) {
+    const auto* from = dense.data<decltype(t)>();
+    auto* to = grad.mutable_data<decltype(t)>();
+    const std::int64_t d = grad.shape()[1], row = grad.strides()[0], step = grad.strides()[1];
+    for (std::int64_t i = 0; i < ids.size(); ++i, from += d) {
+      for (std::int64_t j = 0; j < d; ++j) to[ids[i] * row + j * step] += from[j];
+    }
+  });
+}
+
+// The shape of the parts joined along `axis`, on which alone they may differ.
+Shape joined_shape(VarList parts, Axis axis) {
+  if (parts.size() == 0) throw ShapeError("concat: no parts were given");
+  std::int64_t total = 0;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    check_axis("concat", parts[k].shape(), axis);
+    check_same_shape("concat (all axes but the joined one)", parts[0].shape().without(axis),
+                     parts[k].shape().without(axis));
+    check_same_dtype("concat", parts[0].value(), parts[k].value());
+    total += parts[k].shape()[axis];
+  }
+  return parts[0].shape().with(axis, total);
+}
+
 }  // namespace
 
 Var gather(const Var& table, const Ids& ids) {
   check_ids(table.shape(), ids);
   const std::int64_t d = table.shape()[1];
   Tensor rows = empty(Shape{ids.size(), d}, table.dtype());
-  dispatch(rows.dtype(), [&](auto t) {
-    const auto* from = table.value().data<decltype(t)>();
-    auto* to = rows.mutable_data<decltype(t)>();
-    const std::int64_t row = table.value().strides()[0], step = table.value().strides()[1];
-    for (std::int64_t i = 0; i < ids.size(); ++i, to += d) {
-      for (std::int64_t j = 0; j < d; ++j) to[j] = from[ids[i] * row + j * step];
-    }
-  });
+  copy_rows(rows, table.value(), ids);
   return record("gather", reshape(rows, ids.shape().inserted(Axis{ids.shape().rank()}, d)), {table},
-                [ids, d](const Tensor& dy, Inputs& in) {
-                  const Tensor dense = contiguous(dy);
-                  Tensor grad = in.grad(0);
-                  dispatch(grad.dtype(), [&](auto t) {
-                    const auto* from = dense.data<decltype(t)>();
-                    auto* to = grad.mutable_data<decltype(t)>();
-                    const std::int64_t row = grad.strides()[0], step = grad.strides()[1];
-                    for (std::int64_t i = 0; i < ids.size(); ++i, from += d) {  // += : a token may occur more than once
-                      for (std::int64_t j = 0; j < d; ++j) to[ids[i] * row + j * step] += from[j];
-                    }
-                  });
-                });
+                [ids](const Tensor& dy, Inputs& in) { add_rows(in.grad(0), dy, ids); });
 }
 
 Var concat(VarList parts, Axis axis) {
-  if (parts.size() == 0) throw ShapeError("concat: no parts were given");
-  check_axis("concat", parts[0].shape(), axis);
-  std::int64_t total = 0;
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    const Var& part = parts[k];
-    check_axis("concat", part.shape(), axis);
-    check_same_shape("concat (all axes but the joined one)", parts[0].shape().without(axis),
-                     part.shape().without(axis));
-    check_same_dtype("concat", parts[0].value(), part.value());
-    total += part.shape()[axis];
-  }
-  Tensor joined = empty(parts[0].shape().with(axis, total), parts[0].dtype());
+  const Shape shape = joined_shape(parts, axis);  // throws when there are no parts
+  Tensor joined = empty(shape, parts[0].dtype());
   std::int64_t start = 0;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     Tensor place = narrow(joined, axis, start, parts[k].shape()[axis]);
@@ -73,10 +84,9 @@ Var concat(VarList parts, Axis axis) {
 Var stack_along(VarList parts, Axis axis) {
   if (parts.size() == 0) throw ShapeError("stack_along: no parts were given");
   const Shape& shape = parts[0].shape();
-  if (axis.index < 0 || axis.index > shape.rank()) {
+  if (axis.index < 0 || axis.index > shape.rank())
     throw ShapeError("stack_along: parts of shape " + to_string(shape) + " have no place for a new Axis{" +
                      std::to_string(axis.index) + "}");
-  }
   Tensor stacked = empty(shape.inserted(axis, static_cast<std::int64_t>(parts.size())), parts[0].dtype());
   for (std::size_t k = 0; k < parts.size(); ++k) {
     check_same_shape("stack_along", shape, parts[k].shape());
