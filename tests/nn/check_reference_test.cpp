@@ -6,26 +6,13 @@
 
 #include <cmath>
 
-#include "nn/conventions/to_reference.h"
+#include "tests/nn/decoder_cases.h"
 
 using namespace gradus;
+using namespace gradus::testing;
 
 namespace {
 
-// Pairwise different sizes, and all of them equal: that is where silent mistakes hide.
-struct Sizes {
-  const char* name;
-  DecoderSizes decoder;
-  DecoderExtent extent;
-};
-const Sizes different{"different", {8, 1, 4, 6, 7}, {2, 3, 5}};
-const Sizes equal{"equal", {3, 3, 3, 3, 3}, {3, 3, 3}};
-// Scores that need d_s = d_h.
-const Sizes same_states{"d_s = d_h", {8, 1, 4, 4, 7}, {2, 3, 5}};
-
-bool plain(ScoreKind kind) {
-  return kind == ScoreKind::dot || kind == ScoreKind::cosine || kind == ScoreKind::scaled_dot;
-}
 constexpr ScoreKind all_scores[] = {ScoreKind::dot,    ScoreKind::general, ScoreKind::additive,
                                     ScoreKind::concat, ScoreKind::cosine,  ScoreKind::scaled_dot};
 
@@ -76,7 +63,7 @@ std::string to_text(const GruOptions& options) {
 }
 
 template <class Kind>
-void check_decoder(const Sizes& sizes, const DecoderOptions& options, bool masked, std::uint64_t seed = 7) {
+void check_decoder(const DecoderCase& sizes, const DecoderOptions& options, bool masked, std::uint64_t seed = 7) {
   CAPTURE(std::string(sizes.name));
   CAPTURE(masked);
   CAPTURE(std::string(to_string(options.score)));
@@ -176,7 +163,7 @@ TEST_CASE("G2: both directions, with lengths") {
 
 TEST_CASE("G2: six scores, with and without a mask") {
   for (ScoreKind kind : all_scores) {
-    for (const Sizes& sizes : {plain(kind) ? same_states : different, equal}) {
+    for (const DecoderCase& sizes : {needs_same_states(kind) ? same_states : different, equal}) {
       for (bool masked : {false, true}) {
         CAPTURE(std::string(to_string(kind)));
         CAPTURE(std::string(sizes.name));
@@ -194,7 +181,7 @@ TEST_CASE("G2: six scores, with and without a mask") {
 TEST_CASE("G2: Bahdanau's decoder: every score with every cell") {
   for (ScoreKind score : all_scores) {
     for (CellKind cell : {CellKind::elman, CellKind::gru, CellKind::lstm}) {
-      for (const Sizes& sizes : {plain(score) ? same_states : different, equal}) {
+      for (const DecoderCase& sizes : {needs_same_states(score) ? same_states : different, equal}) {
         check_decoder<BahdanauDecoder>(sizes, {.score = score, .cell = cell}, true);
       }
     }
@@ -208,7 +195,7 @@ TEST_CASE("G2: Bahdanau's decoder: layers, readout time, maxout, mask") {
         for (bool masked : {false, true}) {
           CAPTURE(maxout);
           CAPTURE(time == ReadoutTime::s_prev);
-          for (const Sizes& sizes : {different, equal}) {
+          for (const DecoderCase& sizes : {different, equal}) {
             check_decoder<BahdanauDecoder>(sizes, {.layers = layers, .readout_time = time, .maxout = maxout}, masked);
           }
         }
@@ -227,7 +214,7 @@ TEST_CASE("G2: Bahdanau's decoder on a GRU of every convention") {
 TEST_CASE("G2: Luong's decoder: every score with every cell") {
   for (ScoreKind score : all_scores) {
     for (CellKind cell : {CellKind::elman, CellKind::gru, CellKind::lstm}) {
-      for (const Sizes& sizes : {plain(score) ? same_states : different, equal}) {
+      for (const DecoderCase& sizes : {needs_same_states(score) ? same_states : different, equal}) {
         check_decoder<LuongDecoder>(sizes, {.score = score, .cell = cell}, true);
       }
     }
@@ -239,7 +226,7 @@ TEST_CASE("G2: Luong's decoder: layers, feeding, mask") {
     for (bool feeding : {true, false}) {
       for (bool masked : {false, true}) {
         CAPTURE(feeding);
-        for (const Sizes& sizes : {different, equal}) {
+        for (const DecoderCase& sizes : {different, equal}) {
           check_decoder<LuongDecoder>(
               sizes, {.score = ScoreKind::general, .cell = CellKind::lstm, .layers = layers, .input_feeding = feeding},
               masked);
@@ -252,7 +239,7 @@ TEST_CASE("G2: Luong's decoder: layers, feeding, mask") {
 TEST_CASE("G2: the decoder without attention") {
   for (std::int64_t layers : {1, 2}) {
     for (CellKind cell : {CellKind::elman, CellKind::gru, CellKind::lstm}) {
-      for (const Sizes& sizes : {different, equal}) {
+      for (const DecoderCase& sizes : {different, equal}) {
         check_decoder<PlainDecoder>(sizes, {.cell = cell, .layers = layers}, false);
       }
     }

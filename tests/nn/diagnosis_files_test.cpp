@@ -18,6 +18,7 @@
 #include "nn/formats/json.h"
 #include "nn/formats/npy.h"
 #include "nn/formats/safetensors.h"
+#include "tests/slower.h"
 
 using namespace gradus;
 using namespace gradus::diagnosis;
@@ -25,13 +26,6 @@ using reference::Array;
 using reference::Arrays;
 
 namespace {
-
-// Instrumented code runs many times slower, so its times prove nothing.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double slower = 50;
-#else
-constexpr double slower = 1;
-#endif
 
 namespace fs = std::filesystem;
 
@@ -339,7 +333,7 @@ TEST_CASE("trace: files that cannot be used give exit status 3 and a reason, at 
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     CHECK(answer.exit_status == 3);
     CHECK(answer.text.size() > 20);
-    CHECK(seconds < .5 * slower);
+    CHECK(seconds < .5 * testing::slower);
   };
   refused("nothing there", folder.path / "none");
   fs::create_directories(folder.path / "empty");
@@ -431,12 +425,12 @@ TEST_CASE("diagnosis: a full diagnosis of a decoder takes less than a second, wr
   };
   std::string code;
   const Recipe large{.B = 16, .T_dec = 20, .T_enc = 30};
-  CHECK(seconds(make_example(large, {{"query", "two_back"}}, 1), code) < 1 * slower);
+  CHECK(seconds(make_example(large, {{"query", "two_back"}}, 1), code) < 1 * testing::slower);
   CHECK(code == "ATTN_QUERY_TWO_BACK");
-  CHECK(seconds(make_example(large, {{"axis", "batch"}}, 1), code) < 1 * slower);
+  CHECK(seconds(make_example(large, {{"axis", "batch"}}, 1), code) < 1 * testing::slower);
   CHECK(code == "SOFTMAX_AXIS_BATCH");
   Arrays strange = make_example({}, {}, 1).arrays;
   for (double& x : strange.at("alpha").data) x = x * x / (1 + x);
-  CHECK(seconds(make_trace(strange), code) < 1 * slower);
+  CHECK(seconds(make_trace(strange), code) < 1 * testing::slower);
   CHECK(code == "UNKNOWN");
 }

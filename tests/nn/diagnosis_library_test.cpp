@@ -10,18 +10,12 @@
 
 #include "nn/conventions/diagnosis.h"
 #include "nn/conventions/diagnosis_examples.h"
+#include "tests/slower.h"
 
 using namespace gradus;
 using namespace gradus::diagnosis;
 
 namespace {
-
-// Instrumented code runs many times slower, so its times prove nothing.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double slower = 50;
-#else
-constexpr double slower = 1;
-#endif
 
 struct Row {
   const char* name;
@@ -246,6 +240,6 @@ TEST_CASE("diagnosis: two mistakes at once are found as two") {
       CAPTURE(code);
       CHECK(v.find(code) != nullptr);
     }
-    CHECK(seconds < 2 * slower);
+    CHECK(seconds < 2 * testing::slower);
   }
 }

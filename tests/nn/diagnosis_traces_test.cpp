@@ -9,18 +9,12 @@
 
 #include "nn/conventions/diagnosis.h"
 #include "nn/formats/json.h"
+#include "tests/slower.h"
 
 using namespace gradus;
 using namespace gradus::diagnosis;
 
 namespace {
-
-// Instrumented code runs many times slower, so its times prove nothing.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double slower = 50;
-#else
-constexpr double slower = 1;
-#endif
 
 const std::string traces = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/traces/";
 
@@ -46,7 +40,7 @@ TEST_CASE("diagnosis: traces of PyTorch, Keras and ONNX are named as expected, e
     const std::string code = says.at("code").is_null() ? "" : says.at("code").as_string();
     CHECK_MESSAGE(verdict.code() == code, verdict.text());
     CHECK(verdict.checked);
-    CHECK(seconds < 1 * slower);
+    CHECK(seconds < 1 * testing::slower);
   }
 }
 

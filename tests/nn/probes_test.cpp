@@ -9,39 +9,29 @@
 #include <sstream>
 
 #include "tests/mutants/learner.h"
+#include "tests/nn/decoder_cases.h"
 
 using namespace gradus;
+using namespace gradus::testing;
 
 namespace {
-
-struct Sizes {
-  const char* name;
-  DecoderSizes decoder;
-  DecoderExtent extent;
-};
-const Sizes different{"different", {8, 1, 4, 6, 7}, {2, 3, 5}};
-const Sizes equal{"equal", {3, 3, 3, 3, 3}, {3, 3, 3}};
-const Sizes same_states{"d_s = d_h", {8, 1, 4, 4, 7}, {2, 3, 5}};
-
-bool plain(ScoreKind kind) {
-  return kind == ScoreKind::dot || kind == ScoreKind::cosine || kind == ScoreKind::scaled_dot;
-}
 
 template <class Model> Model drawn(const Model& model, DType dtype = f64, double bound = 0.7) {
   Model result = clone(model, dtype);
   randomize(parameters(result), bound, 5);
   return result;
 }
-BahdanauDecoder some_bahdanau(const DecoderOptions& options = {}, const Sizes& sizes = different, DType dtype = f64) {
+BahdanauDecoder some_bahdanau(const DecoderOptions& options = {}, const DecoderCase& sizes = different,
+                              DType dtype = f64) {
   Generator generator(1);
   return drawn(BahdanauDecoder(sizes.decoder, options, generator), dtype);
 }
-LuongDecoder some_luong(const DecoderOptions& options = {.score = ScoreKind::general}, const Sizes& sizes = different,
-                        DType dtype = f64) {
+LuongDecoder some_luong(const DecoderOptions& options = {.score = ScoreKind::general},
+                        const DecoderCase& sizes = different, DType dtype = f64) {
   Generator generator(1);
   return drawn(LuongDecoder(sizes.decoder, options, generator), dtype);
 }
-DecoderInputs some_inputs(const Sizes& sizes = different, bool masked = true, DType dtype = f64) {
+DecoderInputs some_inputs(const DecoderCase& sizes = different, bool masked = true, DType dtype = f64) {
   return random_inputs(sizes.decoder, sizes.extent, masked, 9, dtype);
 }
 
@@ -69,7 +59,7 @@ TEST_CASE("G3: Bahdanau's decoder passes every probe: scores and cells") {
   for (ScoreKind score : {ScoreKind::dot, ScoreKind::general, ScoreKind::additive, ScoreKind::concat, ScoreKind::cosine,
                           ScoreKind::scaled_dot}) {
     for (CellKind cell : {CellKind::elman, CellKind::gru, CellKind::lstm}) {
-      for (const Sizes& sizes : {plain(score) ? same_states : different, equal}) {
+      for (const DecoderCase& sizes : {needs_same_states(score) ? same_states : different, equal}) {
         CAPTURE(std::string(to_string(score)));
         CAPTURE(std::string(sizes.name));
         CAPTURE(static_cast<int>(cell));
@@ -102,7 +92,7 @@ TEST_CASE("G3: Luong's decoder passes every probe") {
     for (CellKind cell : {CellKind::gru, CellKind::lstm}) {
       for (std::int64_t layers : {1, 2}) {
         for (bool feeding : {true, false}) {
-          for (const Sizes& sizes : {plain(score) ? same_states : different, equal}) {
+          for (const DecoderCase& sizes : {needs_same_states(score) ? same_states : different, equal}) {
             CAPTURE(std::string(to_string(score)));
             CAPTURE(std::string(sizes.name));
             CAPTURE(static_cast<int>(cell));
