@@ -50,7 +50,8 @@ template <class V, unsigned A> Dual<V, A> chain(V value, const Dual<V, A>& a, V 
   return result;
 }
 
-// Chain rule with two operands whose sets of inputs may differ or overlap.
+// Chain rule with two operands whose sets of inputs may differ or overlap: a loop over the inputs k, unrolled by the
+// compiler, as the type decides what is added for each.
 template <class V, unsigned A, unsigned B, class DA, class DB>
 Dual<V, (A | B)> chain(V value, const Dual<V, A>& a, DA da, const Dual<V, B>& b, DB db) {
   Dual<V, (A | B)> result{value, {}};

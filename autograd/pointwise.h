@@ -48,7 +48,8 @@ Var record_pointwise(const char* op, Forward forward, std::optional<Axis> summed
 
 }  // namespace detail
 
-// f(x...) element by element; all of one shape and dtype. `op` names the step on the tape and in errors.
+// f(x...) element by element; all of one shape and dtype. `op` names the step on the tape and in errors. At least one
+// operand is a Var: with Tensors alone it is the pointwise of tensor/pointwise.h.
 template <class F, detail::Operand... X>
 requires(!(std::is_same_v<X, Tensor> && ...)) Var pointwise(const char* op, F f, const X&... x) {
   const auto forward = [&](const auto&... value) { return pointwise(op, f, value...); };

@@ -26,7 +26,8 @@ namespace gradus {
 class Var;
 class Inputs;
 
-// One recorded step. A learner meets it through Var and through printed tapes.
+// One recorded step. First time here? Go on to Var, below, which is all that layers and lessons use; Node stands in
+// front of it because Var's short functions look into it.
 struct Node : Counted {
   struct Edge {
     Ref<Node> node;

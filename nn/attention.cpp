@@ -23,7 +23,7 @@ Var unit(const Var& x) {
   return x / expand_new(sqrt(sum(square(x), last)), last, x.size(last));
 }
 
-bool plain(ScoreKind kind) {
+bool needs_equal_widths(ScoreKind kind) {
   return kind == ScoreKind::dot || kind == ScoreKind::cosine || kind == ScoreKind::scaled_dot;
 }
 
@@ -73,7 +73,7 @@ const char* to_string(ScoreKind kind) {
 Score::Score(ScoreKind score_kind, std::int64_t query_size, std::int64_t key_size, std::int64_t d_attn,
              Generator& generator)
     : kind(score_kind), d_s(query_size), d_h(key_size) {
-  if (plain(kind) && d_s != d_h)
+  if (needs_equal_widths(kind) && d_s != d_h)
     throw ShapeError(examine_widths(to_string(kind), {"d_s", Shape{d_s}}, {"d_h", Shape{d_h}}));
   if (kind == ScoreKind::general) W_a = xavier(d_s, d_h, generator);
   if (kind == ScoreKind::additive) {

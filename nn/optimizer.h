@@ -30,7 +30,7 @@ class Optimizer {
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
  protected:
-  // Named lists of tensors, one per parameter, that belong to the state.
+  // Named lists of tensors, one per parameter, that belong to the state: state() reads them, restore() writes them.
   virtual std::vector<std::pair<std::string, std::vector<Tensor>*>> slots() = 0;
   std::vector<Tensor> zeros_per_parameter() const;
   std::vector<Parameter> parameters_;
@@ -81,10 +81,12 @@ class AdamW : public Adam {
 // finite.
 double clip_gradients(const std::vector<Parameter>& parameters, double largest);
 
-// Learning-rate schedules: the factor for step `step` (from 0) of `total`.
-double cosine_decay(std::int64_t step, std::int64_t total,
-                    double floor = 0);                        // from 1 to `floor` (Loshchilov & Hutter 2016)
-double linear_warmup(std::int64_t step, std::int64_t steps);  // from 1/steps to 1
-double step_decay(std::int64_t step, std::int64_t every, double factor);  // times `factor` after every `every` steps
+// Learning-rate schedules: what the rate is multiplied with at step `step`, counted from 0.
+//   cosine_decay    from 1 to `floor` over `total` steps, along half a cosine (Loshchilov & Hutter 2016)
+//   linear_warmup   from 1/steps to 1 over the first `steps`
+//   step_decay      times `factor` after every `every` steps
+double cosine_decay(std::int64_t step, std::int64_t total, double floor = 0);
+double linear_warmup(std::int64_t step, std::int64_t steps);
+double step_decay(std::int64_t step, std::int64_t every, double factor);
 
 }  // namespace gradus

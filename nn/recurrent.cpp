@@ -84,7 +84,7 @@ State Recurrent::step_projected(const Var& Wx, const State& s_prev) const {
       if (k > 0) projected = elman[k].project(next.below.back());
       h = elman[k].step_projected(projected, before);
     }
-    if (top) static_cast<Var&>(next) = h;
+    if (top) static_cast<Var&>(next) = h;  // the part of a State that is a Var
     else next.below.push_back(h);
   }
   return next;
@@ -118,13 +118,13 @@ Run run(const Recurrent& cell, const Var& x, const State& initial, const std::op
   for (std::int64_t i = 0; i < length; ++i) {
     const std::int64_t t = direction == Direction::forward ? i : length - 1 - i;
     State next = cell.step_projected(select(projected, Axis{1}, t), state);
-    Var seen = next;
+    Var shown = next;  // what stands at this position: 0 where it is padding
     if (mask) {
       const Tensor real = real_rows(*mask, t, x.dtype());
-      seen = advance(real, next, zeros(next.shape(), x.dtype()));
+      shown = advance(real, next, zeros(next.shape(), x.dtype()));
       next = advance(real, next, state);
     }
-    states[static_cast<std::size_t>(t)] = seen;
+    states[static_cast<std::size_t>(t)] = shown;
     state = next;
   }
   return {stack_along(states, Axis{1}), state};

@@ -1,5 +1,5 @@
-// Tensor: numbers with a shape. A handle (cheap to copy) on a shared buffer, with strides that say where each element
-// is.
+// Tensor: numbers with a shape. A handle (cheap to copy) on a buffer that several tensors may share (Ref<Buffer>, a
+// counted pointer), with strides that say where each element is.
 //
 //   Tensor x = tensor(Shape{2, 3}, {1, 2, 3, 4, 5, 6}, f64);
 //   transpose(x).at({2, 0})                    // 3: a view, nothing was copied
@@ -25,7 +25,7 @@ inline constexpr DType f64 = DType::f64;  // checking gradients
 const char* to_string(DType dtype);
 inline std::size_t bytes_of(DType dtype) { return dtype == f32 ? 4 : 8; }
 
-// Calls f(float{}) or f(double{}): the one place where a run-time dtype becomes a type.
+// Calls f(float{}) or f(double{}): the one place where a run-time dtype becomes a type, in f decltype of its argument.
 template <class F> decltype(auto) dispatch(DType dtype, F&& f) {
   if (dtype == f32) return f(float{});
   return f(double{});
@@ -47,10 +47,10 @@ class Tensor {
   int rank() const { return shape_.rank(); }
   DType dtype() const { return dtype_; }
   const Ref<Buffer>& buffer() const { return buffer_; }
-  std::uint32_t version() const { return buffer_ ? buffer_->version : 0; }
-  bool contiguous() const;  // row-major without gaps
-  bool packed() const;      // its numbers fill one piece of memory, whatever the order of the axes
-  bool stretched() const;   // some axis longer than 1 has stride 0: several elements share one number
+  std::uint32_t version() const { return buffer_ ? buffer_->version : 0; }  // rises when the buffer is written to
+  bool contiguous() const;                                                  // row-major without gaps
+  bool packed() const;     // its numbers fill one piece of memory, whatever the order of the axes
+  bool stretched() const;  // some axis longer than 1 has stride 0: several elements share one number
 
   double at(std::initializer_list<std::int64_t> position) const;  // one index per axis; throws IndexError
   void set(std::initializer_list<std::int64_t> position, double value);
@@ -92,6 +92,7 @@ Tensor zeros_like(const Tensor& x);
 // Views: share the buffer of x. Each throws ShapeError for an axis or range that x does not have.
 Tensor transpose(const Tensor& x);                  // a matrix (m, n) -> (n, m)
 Tensor transpose(const Tensor& x, Axis a, Axis b);  // any two axes exchanged
+// `length` positions of an axis: start, start + step, start + 2 step, ...
 Tensor narrow(const Tensor& x, Axis axis, std::int64_t start, std::int64_t length, std::int64_t step = 1);
 Tensor select(const Tensor& x, Axis axis, std::int64_t index);       // one position of an axis; the axis is dropped
 Tensor expand(const Tensor& x, Axis axis, std::int64_t length);      // an axis of length 1 stretched, stride 0
