@@ -32,13 +32,13 @@ struct CheckOptions {
 enum class GradientVerdict {
   passed,
   wrong,
-  float32,
-  nondeterministic,
+  float32,           // a leaf or the result is f32: rounding would hide everything
+  nondeterministic,  // two calls of f differ
   not_finite,
-  kink,
-  nothing_tested,
-  not_zero,
-  unusable
+  kink,            // within a step, so differences say nothing
+  nothing_tested,  // the input does not change the result
+  not_zero,        // declared with zero_because, and is not
+  unusable         // no leaf, or one that takes no gradient
 };
 const char* to_string(GradientVerdict verdict);  // stable codes: "PASSED", "GC_WRONG_GRADIENT", "GC_FLOAT32", ...
 

@@ -8,8 +8,8 @@
 
 namespace gradus {
 
-// Uniform in +-sqrt(6 / (d_in + d_out)): keeps the variance of values and gradients alike (Glorot & Bengio 2010, eq.
-// 16).
+// Uniform in +-sqrt(6 / (d_in + d_out)): keeps the variance of values and gradients alike (Glorot & Bengio 2010,
+// equation 16).
 Var xavier(std::int64_t d_out, std::int64_t d_in, Generator& generator, DType dtype = f32);
 // `blocks` such matrices under each other, (blocks * d_out, d_in): the gates of a GRU or LSTM, each drawn for its own
 // size.
@@ -17,8 +17,8 @@ Var xavier_stacked(std::int64_t blocks, std::int64_t d_out, std::int64_t d_in, G
 // Random orthogonal, by Gram-Schmidt on normal numbers: U' U = I, so repeated products neither grow nor shrink
 // (Saxe et al. 2013). For d_out < d_in the rows are orthonormal.
 Var orthogonal(std::int64_t d_out, std::int64_t d_in, Generator& generator, DType dtype = f32);
-Var orthogonal_stacked(std::int64_t blocks, std::int64_t d, Generator& generator,
-                       DType dtype = f32);  // (blocks * d, d)
+// `blocks` of them, each square, under each other: (blocks * d, d).
+Var orthogonal_stacked(std::int64_t blocks, std::int64_t d, Generator& generator, DType dtype = f32);
 // Uniform in +-bound.
 Var uniform(const Shape& shape, double bound, Generator& generator, DType dtype = f32);
 Var zero_parameter(const Shape& shape, DType dtype = f32);
