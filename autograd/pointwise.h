@@ -40,9 +40,10 @@ template <class View> const Seen<View>& as_seen(const Seen<View>& x) { return x;
 
 template <class F, class Forward, class... View>
 Var record_pointwise(const char* op, Forward forward, std::optional<Axis> summed, const Seen<View>&... x) {
-  return record(op, forward(x.view(x.var.value())...), {x.var...},
-                [summed, view = std::tuple(x.view...)](const Tensor& dy, Inputs& in) {
-                  pointwise_backward<F>(dy, summed, in, view, std::index_sequence_for<View...>{});
+  const Sources<View...> sources({&x.var...});
+  return record(op, forward(x.view(x.var.value())...), VarList(sources.inputs.data(), sources.count),
+                [summed, of = sources.of, view = std::tuple(x.view...)](const Tensor& dy, Inputs& in) {
+                  pointwise_backward<F>(dy, summed, in, of, view, std::index_sequence_for<View...>{});
                 });
 }
 

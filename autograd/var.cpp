@@ -2,15 +2,14 @@
 #include "autograd/var.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "autograd/kernels/tape_order.h"
 #include "tensor/kernels/live_count.h"
 #include "tensor/reduce.h"
 
 namespace gradus {
 namespace {
 
-std::atomic<std::uint64_t> next_mark{1};
 thread_local bool grad_enabled = true;
 thread_local bool anomaly_enabled = false;
 
@@ -36,48 +35,8 @@ void check_finite(const Node& node, const Tensor& numbers, const char* what) {
       "change it after backward");
 }
 
-// Ids come in blocks, one block a thread, so that threads do not fight over a counter at every op. A block begins above
-// all blocks before it; a thread that meets a newer node of another thread takes a new block.
-std::uint64_t take_id(std::uint64_t above = 0) {
-  constexpr std::uint64_t block = 4096;
-  static std::atomic<std::uint64_t> blocks{1};
-  thread_local std::uint64_t next = 0, end = 0;
-  if (next == end || next <= above) {
-    next = blocks.fetch_add(block, std::memory_order_relaxed);
-    end = next + block;
-  }
-  return next++;
-}
-
-// All nodes between the root and the leaves that a gradient must pass, newest first. Their ids are close to each other,
-// so they are put in order by writing each at its place, unless that would leave mostly gaps.
-std::vector<Ref<Node>> reachable(const Ref<Node>& root) {
-  const std::uint64_t mark = next_mark.fetch_add(1, std::memory_order_relaxed);
-  std::vector<Ref<Node>> nodes{root};
-  root->mark = mark;
-  std::uint64_t oldest = root->id;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (const Node::Edge& edge : nodes[i]->inputs) {
-      Node& input = *edge.node;
-      if (input.mark == mark || !input.requires_grad) continue;
-      input.mark = mark;
-      if (input.inputs.empty() && !input.freed) continue;  // a leaf keeps what it receives
-      oldest = std::min(oldest, input.id);
-      nodes.push_back(edge.node);
-    }
-  }
-  if ((root->id - oldest) / 8 > nodes.size()) {
-    std::sort(nodes.begin(), nodes.end(), [](const Ref<Node>& a, const Ref<Node>& b) { return a->id > b->id; });
-    return nodes;
-  }
-  std::vector<Ref<Node>> ordered(root->id - oldest + 1);
-  for (const Ref<Node>& node : nodes) ordered[root->id - node->id] = node;
-  std::erase_if(ordered, [](const Ref<Node>& node) { return !node; });
-  return ordered;
-}
-
 void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
-  std::vector<Ref<Node>> nodes = reachable(root);
+  std::vector<Ref<Node>> nodes = newest_first(root.get());
   for (const Ref<Node>& node : nodes) {
     if (node->freed) {
       throw GraphError(
@@ -85,7 +44,8 @@ void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
           " was used up by an earlier backward. Compute the result again, or pass Graph::keep to the first "
           "backward; a state carried over from the last batch wants detach()");
     }
-    if (!node->inputs.empty()) node->grad = Tensor();  // what an earlier kept backward left between the leaves
+    if (!node->inputs.empty() && node->grad.defined())
+      node->grad = Tensor();  // what an earlier kept backward left between the leaves
   }
   if (!root->grad.defined()) root->grad = zeros_like(root->value);
   add_(root->grad, dy);
@@ -153,9 +113,8 @@ Var::Var(Tensor value, bool requires_grad) {
 
 Var parameter(Tensor value) { return Var(std::move(value), true); }
 
-const Tensor& Var::value() const {
-  if (!node_) throw ValueError("this Var holds nothing yet: give it a value, or build the layer before using it");
-  return node_->value;
+void Var::refuse_empty() {
+  throw ValueError("this Var holds nothing yet: give it a value, or build the layer before using it");
 }
 
 Tensor Var::grad() const {
@@ -202,15 +161,15 @@ const Tensor& Node::made(Make make) {
 // The gradient of a view that nobody else can see is its input's gradient, looked at through the same view: adding
 // there directly saves a tensor and a pass. A view that the caller still holds gets a gradient of its own, to be read
 // later.
-Node::Target Node::target() {
+Node::Target Node::first_target() {
   // + 1: the list of run_backward holds every node once.
   auto passes_on = [](const Node& node) {
     return node.is_view && !node.grad.defined() && node.refs.load(std::memory_order_relaxed) == node.consumers + 1;
   };
   if (!passes_on(*this)) {
-    if (grad.defined()) return {grad, false};
-    grad = value.stretched() ? zeros_like(value) : empty_like(value);
-    return {grad, !value.stretched()};
+    const bool stretched = value.stretched();
+    grad = stretched ? zeros_like(value) : empty_like(value);
+    return {grad, !stretched};
   }
   thread_local std::vector<const Node*>
       views;  // from this one down to what is not a view; a loop, because chains are long
@@ -269,8 +228,9 @@ Var finish(Ref<Node> node, const char* op, Tensor value, VarList inputs) {
   node->inputs.reserve(inputs.size());
   std::uint64_t newest = 0;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    const std::uint32_t version = inputs[k].value().version();  // throws when it holds nothing
-    const Ref<Node>& input = inputs[k].node();
+    const Var& read = inputs[k];
+    const std::uint32_t version = read.value().version();  // throws when it holds nothing
+    const Ref<Node>& input = read.node();
     newest = std::max(newest, input->id);
     input->consumers += input->is_view ? 1 : 0;
     node->inputs.push_back({input, version});

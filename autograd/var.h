@@ -65,7 +65,8 @@ struct Node : Counted {
     bool fresh;
     void add(const Tensor& dx);
   };
-  Target target();
+  Target target() { return grad.defined() ? Target{grad, false} : first_target(); }
+  Target first_target();
   const Tensor& made(Make make);  // make(value), kept until the value changes or something else is to be made
   void release_inputs();
   static void destroy(Node* node);  // frees a chain of any length without recursion
@@ -79,7 +80,10 @@ class Var {
   explicit Var(Ref<Node> node) : node_(std::move(node)) {}
 
   bool defined() const { return static_cast<bool>(node_); }
-  const Tensor& value() const;
+  const Tensor& value() const {
+    if (!node_) refuse_empty();
+    return node_->value;
+  }
   const Shape& shape() const { return value().shape(); }
   std::int64_t size(Axis axis) const { return value().size(axis); }
   int rank() const { return value().rank(); }
@@ -99,6 +103,7 @@ class Var {
   const Ref<Node>& node() const { return node_; }
 
  private:
+  [[noreturn]] static void refuse_empty();
   Ref<Node> node_;
 };
 
@@ -116,12 +121,14 @@ class VarList {
   };
   VarList(std::initializer_list<Item> list) : items_(list), size_(list.size()) {}
   VarList(const std::vector<Var>& list) : first_(list.data()), size_(list.size()) {}
+  VarList(const Var* const* some, std::size_t size) : some_(some), size_(size) {}
   std::size_t size() const { return size_; }
-  const Var& operator[](std::size_t i) const { return first_ ? first_[i] : items_.begin()[i].var; }
+  const Var& operator[](std::size_t i) const { return some_ ? *some_[i] : first_ ? first_[i] : items_.begin()[i].var; }
 
  private:
   std::initializer_list<Item> items_;
   const Var* first_ = nullptr;
+  const Var* const* some_ = nullptr;
   std::size_t size_;
 };
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tensor/ref.h"
+#include "tensor/kernels/ref.h"
 
 namespace gradus {
 

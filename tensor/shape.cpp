@@ -5,25 +5,9 @@
 
 namespace gradus {
 
-Extents::Extents(std::initializer_list<std::int64_t> values) {
-  for (std::int64_t value : values) insert(rank_, value);
+void Extents::refuse_rank() {
+  throw ShapeError("a tensor has at most " + std::to_string(max_rank) + " axes; merge some with reshape first");
 }
-
-void Extents::insert(int axis, std::int64_t value) {
-  if (rank_ == max_rank) {
-    throw ShapeError("a tensor has at most " + std::to_string(max_rank) + " axes; merge some with reshape first");
-  }
-  for (int i = rank_; i > axis; --i) (*this)[i] = (*this)[i - 1];
-  ++rank_;
-  (*this)[axis] = value;
-}
-
-void Extents::erase(int axis) {
-  for (int i = axis; i + 1 < rank_; ++i) (*this)[i] = (*this)[i + 1];
-  --rank_;
-}
-
-Shape::Shape(std::initializer_list<std::int64_t> lengths) : Shape(Extents(lengths)) {}
 
 std::int64_t Shape::unusual_size() const {
   bool holds_nothing = false;  // (2^40, 2^40, 0) is a fine shape
@@ -33,34 +17,6 @@ std::int64_t Shape::unusual_size() const {
   }
   if (holds_nothing) return 0;
   throw ShapeError("shape " + to_string(*this) + ": the number of elements does not fit into 64 bits");
-}
-
-Extents Shape::dense_strides() const {
-  Extents strides = *this;
-  std::int64_t step = 1;
-  for (int axis = rank() - 1; axis >= 0; --axis) {
-    strides[axis] = step;
-    if ((*this)[axis] > 1) step *= (*this)[axis];
-  }
-  return strides;
-}
-
-Shape Shape::with(Axis axis, std::int64_t length) const {
-  Extents lengths = *this;
-  lengths[axis.index] = length;
-  return Shape(lengths);
-}
-
-Shape Shape::inserted(Axis axis, std::int64_t length) const {
-  Extents lengths = *this;
-  lengths.insert(axis.index, length);
-  return Shape(lengths);
-}
-
-Shape Shape::without(Axis axis) const {
-  Extents lengths = *this;
-  lengths.erase(axis.index);
-  return Shape(lengths);
 }
 
 std::string to_string(const Shape& shape) {

@@ -23,15 +23,25 @@ struct Axis {
 class Extents {
  public:
   Extents() = default;
-  Extents(std::initializer_list<std::int64_t> values);
+  Extents(std::initializer_list<std::int64_t> values) {
+    for (std::int64_t value : values) insert(rank_, value);
+  }
   int rank() const { return rank_; }
   std::int64_t operator[](int axis) const { return values_[static_cast<std::size_t>(axis)]; }
   std::int64_t& operator[](int axis) { return values_[static_cast<std::size_t>(axis)]; }
   std::int64_t operator[](Axis axis) const { return (*this)[axis.index]; }
   const std::int64_t* begin() const { return values_.data(); }
   const std::int64_t* end() const { return values_.data() + rank_; }
-  void insert(int axis, std::int64_t value);  // throws ShapeError beyond max_rank
-  void erase(int axis);
+  void insert(int axis, std::int64_t value) {  // throws ShapeError beyond max_rank
+    if (rank_ == max_rank) refuse_rank();
+    for (int i = rank_; i > axis; --i) (*this)[i] = (*this)[i - 1];
+    ++rank_;
+    (*this)[axis] = value;
+  }
+  void erase(int axis) {
+    for (int i = axis; i + 1 < rank_; ++i) (*this)[i] = (*this)[i + 1];
+    --rank_;
+  }
   bool operator==(const Extents& other) const {
     if (rank_ != other.rank_) return false;
     for (int i = 0; i < rank_; ++i) {
@@ -41,6 +51,7 @@ class Extents {
   }
 
  private:
+  [[noreturn]] static void refuse_rank();
   std::array<std::int64_t, max_rank> values_{};
   std::int32_t rank_ = 0;
 };
@@ -49,7 +60,8 @@ class Extents {
 class Shape : public Extents {
  public:
   Shape() = default;
-  Shape(std::initializer_list<std::int64_t> lengths);  // throws ShapeError for a negative length or an overflow
+  // Throws ShapeError for a negative length or an overflow.
+  Shape(std::initializer_list<std::int64_t> lengths) : Shape(Extents(lengths)) {}
   explicit Shape(const Extents& lengths) : Extents(lengths) { size(); }
   std::int64_t size() const {  // number of elements; throws ShapeError when the product overflows 64 bits
     std::int64_t product = 1, smallest = 1;
@@ -60,10 +72,33 @@ class Shape : public Extents {
     }
     return overflow || smallest < 0 ? unusual_size() : product;
   }
-  Extents dense_strides() const;                         // strides of row-major storage: the last axis is 1 apart
-  Shape with(Axis axis, std::int64_t length) const;      // the same shape with one length replaced
-  Shape inserted(Axis axis, std::int64_t length) const;  // with a new axis in front of `axis`
-  Shape without(Axis axis) const;                        // with `axis` dropped
+  Extents dense_strides() const {  // strides of row-major storage: the last axis is 1 apart
+    Extents strides = *this;
+    std::int64_t step = 1;
+    for (int axis = rank() - 1; axis >= 0; --axis) {
+      strides[axis] = step;
+      if ((*this)[axis] > 1) step *= (*this)[axis];
+    }
+    return strides;
+  }
+  Shape with(Axis axis, std::int64_t length) const {  // the same shape with one length replaced
+    Shape shape = *this;
+    shape[axis.index] = length;
+    shape.size();
+    return shape;
+  }
+  Shape inserted(Axis axis, std::int64_t length) const {  // with a new axis in front of `axis`
+    Shape shape = *this;
+    shape.insert(axis.index, length);
+    shape.size();
+    return shape;
+  }
+  Shape without(Axis axis) const {  // with `axis` dropped
+    Shape shape = *this;
+    shape.erase(axis.index);
+    shape.size();
+    return shape;
+  }
 
  private:
   std::int64_t unusual_size() const;

@@ -217,7 +217,9 @@ Tensor narrow(const Tensor& x, Axis axis, std::int64_t start, std::int64_t lengt
   Extents strides = x.strides();
   const std::int64_t offset = x.offset() + start * strides[axis];
   strides[axis.index] *= step;
-  return Tensor(x.buffer(), x.shape().with(axis, length), strides, offset, x.dtype());
+  Shape shape = x.shape();
+  shape[axis.index] = length;
+  return Tensor(x.buffer(), shape, strides, offset, x.dtype());
 }
 
 Tensor select(const Tensor& x, Axis axis, std::int64_t index) {
@@ -226,10 +228,12 @@ Tensor select(const Tensor& x, Axis axis, std::int64_t index) {
     throw IndexError("select: index " + std::to_string(index) + " on axis " + std::to_string(axis.index) +
                      " is outside shape " + to_string(x.shape()));
   }
+  Shape shape = x.shape();
   Extents strides = x.strides();
   const std::int64_t offset = x.offset() + index * strides[axis];
+  shape.erase(axis.index);
   strides.erase(axis.index);
-  return Tensor(x.buffer(), x.shape().without(axis), strides, offset, x.dtype());
+  return Tensor(x.buffer(), shape, strides, offset, x.dtype());
 }
 
 Tensor expand(const Tensor& x, Axis axis, std::int64_t length) {

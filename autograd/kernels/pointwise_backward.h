@@ -13,7 +13,7 @@ namespace gradus::detail {
 // tensor/kernels/pointwise_rows.h.
 template <class T, class F, std::size_t... k>
 void pointwise_backward_rows(F f, const Tensor& dy, std::array<const Tensor*, sizeof...(k)> x,
-                             std::array<Node::Target, sizeof...(k)> grad, std::index_sequence<k...>) {
+                             std::array<Node::Target, sizeof...(k)>& grad, std::index_sequence<k...>) {
   constexpr std::size_t n = sizeof...(k);
   using P = Pack<T>;
   const StridedLoop<2 * n + 1> loop(
@@ -72,25 +72,46 @@ void pointwise_backward_rows(F f, const Tensor& dy, std::array<const Tensor*, si
 }
 
 inline constexpr auto as_it_is = [](const Tensor& x) -> const Tensor& { return x; };
+template <class View> inline constexpr bool is_whole = std::is_same_v<View, std::remove_const_t<decltype(as_it_is)>>;
+
+// Which inputs of the node the operands are. A GRU's formula reads three blocks of one tensor: that is three operands
+// seen through views, but one input.
+template <class... View> struct Sources {
+  static constexpr std::size_t n = sizeof...(View);
+  std::array<const Var*, n> inputs;
+  std::array<std::uint8_t, n> of{};  // operand k is inputs[of[k]]
+  std::size_t count = 0;
+  explicit Sources(const std::array<const Var*, n>& operands) {
+    constexpr std::array whole{is_whole<View>...};
+    for (std::size_t k = 0; k < n; ++k) {
+      std::size_t at = whole[k] ? count : 0;
+      while (at < count && inputs[at]->node().get() != operands[k]->node().get()) ++at;
+      if (at == count) inputs[count++] = operands[k];
+      of[k] = static_cast<std::uint8_t>(at);
+    }
+  }
+};
 
 // Finds values and gradients of the operands, each looked at through its view, and runs the rows above.
 // `summed`: the axis that was summed, along which dy is the same for all.
 template <class F, class... View, std::size_t... k>
-void pointwise_backward(Tensor dy, const std::optional<Axis>& summed, Inputs& in, const std::tuple<View...>& view,
+void pointwise_backward(Tensor dy, const std::optional<Axis>& summed, Inputs& in,
+                        const std::array<std::uint8_t, sizeof...(k)>& of, const std::tuple<View...>& view,
                         std::index_sequence<k...> all) {
-  const std::tuple<decltype(std::get<k>(view)(dy))...> seen{std::get<k>(view)(in.value(k))...};
+  const std::tuple<decltype(std::get<k>(view)(dy))...> seen{std::get<k>(view)(in.value(of[k]))...};
   const std::array<const Tensor*, sizeof...(k)> x{&std::get<k>(seen)...};
   if (summed) dy = expand_new(dy, *summed, x[0]->shape()[*summed]);
-  std::array<Node::Target, sizeof...(k)> grad{(in.needs(k) ? in.target(k) : Node::Target{})...};
+  std::array<Node::Target, sizeof...(k)> grad{(in.needs(of[k]) ? in.target(of[k]) : Node::Target{})...};
   // What is written must be written by one operand alone and wholly: not where x and a view of x share a gradient, not
   // where the operand is seen through a view, and not where the formula ignores the operand.
   using Y = decltype(F{}(seed<k>(Pack<float>{})...));
-  constexpr std::array whole{std::is_same_v<View, std::remove_const_t<decltype(as_it_is)>>...};
+  constexpr std::array whole{is_whole<View>...};
   for (std::size_t i = 0; i < grad.size(); ++i) {
+    if (!grad[i].fresh) continue;
     bool alone = whole[i] && Y::depends_on(static_cast<unsigned>(i));
     for (std::size_t j = 0; j < grad.size(); ++j)
       alone = alone && (j == i || grad[j].grad.buffer().get() != grad[i].grad.buffer().get());
-    if (!grad[i].fresh || alone) continue;
+    if (alone) continue;
     fill_(grad[i].grad, 0);
     grad[i].fresh = false;
   }

@@ -27,6 +27,5 @@
 #include "tensor/pointwise.h"
 #include "tensor/random.h"
 #include "tensor/reduce.h"
-#include "tensor/ref.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"

@@ -2,14 +2,62 @@
 //
 // Freed blocks wait in lists by size, one set per thread, because the first touch of fresh pages from the system costs
 // more than most kernels. Under AddressSanitizer nothing is kept, so that a use after free is seen.
+// What every op does several times stands here, so that it is inlined; where the size is known, so is the list.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
+#include <new>
+#include <utility>
 
 namespace gradus {
+namespace detail {
 
-void* pool_allocate(std::size_t bytes);          // 64-byte aligned; throws std::bad_alloc
-void pool_free(void* block, std::size_t bytes);  // `bytes` as given to pool_allocate
-void pool_trim();                                // gives this thread's waiting blocks back to the system
+// A waiting block begins with the address of the next one in its list, so that the lists need no memory of their own.
+struct Waiting {
+  Waiting* next;
+};
+// Tensors with static lifetime may be freed after a thread's lists are gone: then blocks go straight to the system.
+enum class PoolState { unused, in_use, gone };
+struct Pool {
+  std::array<Waiting*, std::size_t{4} * 58> lists{};
+  PoolState state = PoolState::unused;
+};
+inline constinit thread_local Pool pool;
+
+// Four classes to each power of two: a block is at most a quarter larger than what was asked for.
+struct SizeClass {
+  std::size_t index, bytes;
+};
+constexpr SizeClass size_class(std::size_t bytes) {
+  if (bytes <= 64) return {0, 64};
+  const int log = std::bit_width(bytes - 1) - 1;  // 2^log < bytes <= 2^(log + 1)
+  const std::size_t quarter = (std::size_t{1} << log) / 4;
+  const std::size_t steps = (bytes - (std::size_t{1} << log) + quarter - 1) >> (log - 2);  // 1..4
+  return {static_cast<std::size_t>(4 * (log - 6)) + steps, ((std::size_t{1} << log) + steps * quarter + 63) / 64 * 64};
+}
+
+void* allocate_fresh(std::size_t bytes);             // from the system
+void free_or_begin(void* block, std::size_t bytes);  // when the lists are not in use, or not yet
+
+}  // namespace detail
+
+// 64-byte aligned; throws std::bad_alloc.
+inline void* pool_allocate(std::size_t bytes) {
+  if (bytes > std::size_t{1} << 62) throw std::bad_alloc();
+  detail::Waiting*& list = detail::pool.lists[detail::size_class(bytes).index];
+  if (list) return std::exchange(list, list->next);
+  return detail::allocate_fresh(bytes);
+}
+
+// `bytes` as given to pool_allocate.
+inline void pool_free(void* block, std::size_t bytes) {
+  if (detail::pool.state != detail::PoolState::in_use) return detail::free_or_begin(block, bytes);
+  detail::Waiting*& list = detail::pool.lists[detail::size_class(bytes).index];
+  list = ::new (block) detail::Waiting{list};
+}
+
+void pool_trim();  // gives this thread's waiting blocks back to the system
 
 }  // namespace gradus

@@ -77,6 +77,7 @@ template <int N> class StridedLoop {
   bool one_row(const Shape& shape, const std::array<const Extents*, N>& strides) {
     std::int64_t size = 1;
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      if (shape[axis] == 1) continue;
       for (int k = 0; k < N; ++k) {
         if ((*strides[k])[axis] != size) return false;
       }
@@ -91,8 +92,8 @@ template <int N> class StridedLoop {
 
   int rank_ = 0;
   bool empty_ = false;
-  std::array<std::int64_t, max_rank> length_{};
-  std::array<std::array<std::int64_t, N>, max_rank> step_{};
+  std::array<std::int64_t, max_rank> length_;  // these two are filled as far as rank_ says
+  std::array<std::array<std::int64_t, N>, max_rank> step_;
 };
 
 }  // namespace gradus

@@ -23,7 +23,7 @@ tensor/tensor.cpp | x.strides()[a] > x.strides()[b]; | x.strides()[a] < x.stride
 tensor/tensor.cpp | const Tensor dense = gradus::contiguous(*this); | const Tensor dense = *this; | tensor
 tensor/tensor.cpp | Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : copy(x); } | Tensor contiguous(const Tensor& x) { return copy(x); } | tensor
 tensor/buffer.cpp | count_live(Counting::buffers, -1); | count_live(Counting::buffers, 0); | tensor
-tensor/kernels/pool.cpp | + steps * quarter + 63) | + (steps - 1) * quarter + 63) | tensor
+tensor/kernels/pool.h | + steps * quarter + 63) | + (steps - 1) * quarter + 63) | tensor
 tensor/ids.cpp | lengths[row] > length) | lengths[row] >= length) | tensor
 tensor/format.cpp | length > 2 * edge + 1 | length > 2 * edge | tensor
 tensor/matmul.cpp | select(a, Axis{0}, i), select(b, Axis{0}, i), accumulate | select(a, Axis{0}, i), select(b, Axis{0}, 0), accumulate | tensor
@@ -52,10 +52,10 @@ tensor/doctor/doctor.cpp | if (n == 2 && exchange(blame, blame.rows[1])) return 
 tensor/doctor/doctor.cpp | if (found_.grid(first) != found_.grid(other)) return false; | ; | nn
 tensor/doctor/doctor.cpp | if (product != length) return false; | ; | nn
 tensor/doctor/doctor.cpp | if (large.without(Axis{axis}) != small) continue; | ; | nn
-autograd/var.cpp | if (!node->inputs.empty()) node->grad = Tensor(); | if (false) node->grad = Tensor(); | autograd
-autograd/var.cpp | return a->id > b->id; | return a->id < b->id; | autograd
-autograd/var.cpp | ordered[root->id - node->id] = node; | ordered[node->id - oldest] = node; | autograd
-autograd/var.cpp | next <= above) { | next == 0) { | autograd
+autograd/var.cpp | if (!node->inputs.empty() && node->grad.defined()) node->grad = Tensor(); | if (false) node->grad = Tensor(); | autograd
+autograd/kernels/tape_order.cpp | return a->id > b->id; | return a->id < b->id; | autograd
+autograd/kernels/tape_order.cpp | ordered[root->id - node->id] = node; | ordered[node->id - oldest] = node; | autograd
+autograd/kernels/tape_order.cpp | next <= above) { | next == 0) { | autograd
 autograd/var.cpp | if (edge.node->value.version() != edge.version) { | if (false) { | autograd
 autograd/var.cpp | if (tensor_.version() != version_) | if (false) | autograd
 autograd/var.cpp | node->freed = true; | node->freed = false; | autograd
