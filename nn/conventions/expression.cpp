@@ -45,15 +45,31 @@ void backwards(double* x, std::size_t n) { std::reverse(x, x + n); }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
+// slope(x, y) = dy/dx
+template <auto slope> void each_back(const double* x, const double* y, const double* dy, double* dx, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) dx[k] = dy[k] * slope(x[k], y[k]);
+}
+void softmax_back(const double*, const double* y, const double* dy, double* dx, std::size_t n) {
+  double sum = 0;
+  for (std::size_t k = 0; k < n; ++k) sum += y[k] * dy[k];
+  for (std::size_t k = 0; k < n; ++k) dx[k] = y[k] * (dy[k] - sum);
+}
+void unit_back(const double* x, const double* y, const double* dy, double* dx, std::size_t n) {
+  double along = 0, square = 0;
+  for (std::size_t k = 0; k < n; ++k) along += y[k] * dy[k], square += x[k] * x[k];
+  for (std::size_t k = 0; k < n; ++k) dx[k] = (dy[k] - along * y[k]) / std::max(std::sqrt(square), 1e-8);
+}
+
 }  // namespace
 
 const std::vector<Function>& functions() {
   static const std::vector<Function> all = {
-      {"tanh", each<[](double x) { return std::tanh(x); }>},
-      {"sigmoid", each<sigmoid>},
-      {"relu", each<[](double x) { return std::max(x, 0.0); }>},
+      {"tanh", each<[](double x) { return std::tanh(x); }>, each_back<[](double, double y) { return 1 - y * y; }>},
+      {"sigmoid", each<sigmoid>, each_back<[](double, double y) { return y * (1 - y); }>},
+      {"relu", each<[](double x) { return std::max(x, 0.0); }>,
+       each_back<[](double x, double) { return 0 < x ? 1.0 : 0.0; }>},
       {"hard_sigmoid", each<[](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }>},
-      {"softmax", softmax},
+      {"softmax", softmax, softmax_back},
       {"softsign", each<[](double x) { return x / (1 + std::fabs(x)); }>},
       {"clip(x/6 + 1/2)", each<[](double x) { return std::clamp(x / 6 + 0.5, 0.0, 1.0); }>},
       {"hard_tanh", each<[](double x) { return std::clamp(x, -1.0, 1.0); }>},
@@ -67,7 +83,7 @@ const std::vector<Function>& functions() {
       {"abs", each<[](double x) { return std::fabs(x); }>},
       {"atanh", each<[](double x) { return std::atanh(x); }>},
       {"square", each<[](double x) { return x * x; }>},
-      {"unit", unit},
+      {"unit", unit, unit_back},
       {"layer_norm", layer_norm},
       {"log_softmax", log_softmax},
       {"halves_exchanged", halves},
@@ -154,38 +170,79 @@ std::optional<std::size_t> place_of(Order order, long i, std::size_t n, std::siz
   return static_cast<std::size_t>(i);
 }
 
-// Reads `rows` x `places` vectors of size d through a Read; fetch(row, place) points at the vector or is null.
-template <class Fetch>
+// Which numbers a Read reads: calls use(to, from, weight) for the vectors of `rows` x `places`, from the offset that
+// at(row, place) gives, which is `nowhere` outside.
+constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
+template <class At, class Use>
 void read_along(const Read& read, int by, std::size_t all_rows, std::size_t all_places, std::size_t rows,
-                std::size_t places, std::size_t d, const std::vector<std::size_t>& lengths, Fetch fetch, Vec& out) {
-  const auto add = [&](std::size_t at, std::size_t row, long place, double weight) {
-    const double* from = fetch(row, place);
-    for (std::size_t k = 0; from && k < d; ++k) out[at + k] += weight * from[k];
+                std::size_t places, std::size_t d, const std::vector<std::size_t>& lengths, At at, Use use) {
+  const auto add = [&](std::size_t to, std::size_t row, long place, double weight) {
+    const std::size_t from = at(row, place);
+    if (from != nowhere) use(to, from, weight);
   };
-  const std::size_t first_row = 0, every_row = read.rows == Rows::mean ? all_rows : 1;
+  const std::size_t every_row = read.rows == Rows::mean ? all_rows : 1;
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t i = 0; i < places; ++i)
-      for (std::size_t m = first_row; m < every_row; ++m) {
+      for (std::size_t m = 0; m < every_row; ++m) {
         std::size_t row = read.rows == Rows::mean ? m : row_of(read.rows, r, all_rows);
         long place = static_cast<long>(i) + by;
         if (read.rows == Rows::relaid) {
           const std::size_t flat = r * all_places + i;
           row = flat % all_rows, place = static_cast<long>(flat / all_rows);
         }
-        const std::size_t at = (r * places + i) * d, real = row < lengths.size() ? lengths[row] : all_places;
+        const std::size_t to = (r * places + i) * d, real = row < lengths.size() ? lengths[row] : all_places;
         const double share = 1 / static_cast<double>(every_row);
         if (read.order == Order::mean || read.order == Order::mean_of_real) {
           const std::size_t n = read.order == Order::mean ? all_places : real;
-          for (std::size_t k = 0; k < n; ++k) add(at, row, static_cast<long>(k), share / static_cast<double>(n));
+          for (std::size_t k = 0; k < n; ++k) add(to, row, static_cast<long>(k), share / static_cast<double>(n));
         } else if (read.order == Order::sum_so_far || read.order == Order::mean_so_far) {
           const double w = read.order == Order::sum_so_far ? 1 : 1 / static_cast<double>(i + 1);
-          for (long k = by; k <= place; ++k) add(at, row, k, share * w);
+          for (long k = by; k <= place; ++k) add(to, row, k, share * w);
         } else if (const auto from = place_of(read.order, place, all_places, real)) {
-          add(at, row, static_cast<long>(*from), share);
+          add(to, row, static_cast<long>(*from), share);
         } else if (read.order == Order::kept) {
-          add(at, row, place, share);  // states before the first are the first, others are zero: fetch knows
+          add(to, row, place, share);  // states before the first are the first, others are zero: `at` knows
         }
       }
+}
+
+// Where a leaf has its numbers, and the numbers that a formula sees: use(place in the grid, place in the array, weight)
+// for every number of a step's, position's or example's leaf.
+template <class Use> Grid read_leaf_along(const Node& n, const Scene& s, const Array& a, Use use) {
+  Grid g;
+  std::size_t d = 1, all_places = 1, places = 1, stored = 1;
+  int by = 0;
+  const bool state = n.lies == Lies::step && (n.name == "s" || n.name == "m");
+  if (n.lies == Lies::example) {
+    d = a.dim(1);
+    g = {s.B, 1, 1, d, {}};
+  } else if (n.lies == Lies::pair) {
+    d = a.dim(2), all_places = stored = a.dim(1), places = s.T, by = -n.read.lag;
+    g = {s.whole ? a.dim(0) : s.B, s.T, d, 1, {}};  // heads are rows, too
+  } else {
+    const bool by_step = n.lies == Lies::step;
+    d = a.shape.size() > 2 ? a.dim(2) : 1, stored = a.dim(1), all_places = stored - (state ? 1 : 0);
+    places = by_step ? s.T : all_places, by = by_step ? -n.read.lag : n.read.shift;
+    g = {s.B, by_step ? places : 1, by_step ? 1 : places, d, {}};
+  }
+  const auto at = [&](std::size_t row, long place) {
+    if (state) place = std::max(place + 1, 0L);
+    if (place < 0 || place >= static_cast<long>(stored)) return nowhere;
+    return (row * stored + static_cast<std::size_t>(place)) * d;
+  };
+  const std::size_t rows = n.lies == Lies::pair ? g.B : s.B;
+  const std::vector<std::size_t> none;
+  const bool along = n.lies == Lies::step || n.lies == Lies::position;
+  const int shift = n.lies == Lies::pair ? n.read.shift : 0;
+  read_along(n.read, by, a.dim(0), all_places, rows, places, d, along ? s.lengths : none, at,
+             [&](std::size_t to, std::size_t from, double weight) {
+               for (std::size_t k = 0; k < d; ++k) {
+                 const long other = static_cast<long>(k) + shift;
+                 if (other >= 0 && other < static_cast<long>(d))
+                   use(to + k, from + static_cast<std::size_t>(other), weight);
+               }
+             });
+  return g;
 }
 
 // Some of the features.
@@ -199,13 +256,6 @@ Grid part_of(const Block& block, const Grid& x) {
 }
 
 Grid read_leaf(const Node& n, const Scene& s) {
-  if (n.block.rows && n.lies != Lies::everywhere) {
-    Node all = n;
-    all.block = {};
-    const Grid g = read_leaf(all, s);
-    if (n.block.start + n.block.rows > g.D) misfit("a block is beyond the end");
-    return part_of(n.block, g);
-  }
   const Array& a = get(*s.arrays, n.name);
   if (n.lies == Lies::everywhere) {
     const std::size_t count = n.block.rows ? n.block.rows : a.data.size();
@@ -213,65 +263,32 @@ Grid read_leaf(const Node& n, const Scene& s) {
     const auto start = a.data.begin() + static_cast<std::ptrdiff_t>(n.block.start);
     return {1, 1, 1, count, Vec(start, start + static_cast<std::ptrdiff_t>(count))};
   }
-  if (n.lies == Lies::example) {
-    const std::size_t d = a.dim(1);
-    Grid g{s.B, 1, 1, d, Vec(s.B * d)};
-    read_along(
-        n.read, 0, a.dim(0), 1, s.B, 1, d, {}, [&](std::size_t row, long) { return &a.data[row * d]; }, g.x);
-    return g;
-  }
-  if (n.lies == Lies::pair) {
-    const std::size_t N = a.dim(2), steps = a.dim(1), examples = s.whole ? a.dim(0) : s.B;  // heads are rows, too
-    Grid g{examples, s.T, N, 1, Vec(examples * s.T * N)};
-    Vec rows(examples * s.T * N);
-    read_along(
-        n.read, -n.read.lag, a.dim(0), steps, examples, s.T, N, {},
-        [&](std::size_t row, long t) -> const double* {
-          return t < 0 || t >= static_cast<long>(steps) ? nullptr
-                                                        : &a.data[(row * steps + static_cast<std::size_t>(t)) * N];
-        },
-        rows);
-    for (std::size_t r = 0; r < examples * s.T; ++r)
-      for (std::size_t i = 0; i < N; ++i) {
-        const long from = static_cast<long>(i) + n.read.shift;
-        g.x[r * N + i] = from < 0 || from >= static_cast<long>(N) ? 0 : rows[r * N + static_cast<std::size_t>(from)];
-      }
-    return g;
-  }
-  const bool state = n.name == "s" || n.name == "m";
-  const std::size_t d = a.shape.size() > 2 ? a.dim(2) : 1, places = a.dim(1) - (state ? 1 : 0), stored = a.dim(1);
-  const bool by_step = n.lies == Lies::step;
-  const std::size_t looked_at = by_step ? s.T : places;
-  Grid g{s.B, by_step ? looked_at : 1, by_step ? 1 : looked_at, d, Vec(s.B * looked_at * d)};
-  const auto fetch = [&](std::size_t row, long place) -> const double* {
-    if (state) place = std::max(place + 1, 0L);
-    if (place < 0 || place >= static_cast<long>(stored)) return nullptr;
-    return &a.data[(row * stored + static_cast<std::size_t>(place)) * d];
-  };
-  read_along(n.read, by_step ? -n.read.lag : n.read.shift, a.dim(0), places, s.B, looked_at, d, s.lengths, fetch, g.x);
-  return g;
+  Vec x(s.B * std::max<std::size_t>(s.T, 1) * a.data.size() / std::max<std::size_t>(a.dim(0), 1) + a.data.size());
+  Grid g = read_leaf_along(n, s, a, [&](std::size_t to, std::size_t from, double w) { x[to] += w * a.data[from]; });
+  x.resize(g.size());
+  g.x = std::move(x);
+  if (!n.block.rows) return g;
+  if (n.block.start + n.block.rows > g.D) misfit("a block is beyond the end");
+  return part_of(n.block, g);
 }
 
 // start (B, 1, 1, d) stands before the first step, if it is there.
 Grid read_moved(const Read& read, const Grid& in, const Grid* start, std::size_t heads) {
   Grid g = in;
-  const std::size_t d = in.N * in.D, per = in.T;
-  const auto fetch = [&](std::size_t row, long t) -> const double* {
-    if (t < 0 && start) return start->D == d ? &start->x[start->place(row, 0, 0)] : nullptr;
-    return t < 0 || t >= static_cast<long>(per) ? nullptr : &in.x[(row * per + static_cast<std::size_t>(t)) * d];
-  };
+  const std::size_t d = in.N * in.D, per = in.T, rows = read.of_heads ? heads : in.B;
   std::fill(g.x.begin(), g.x.end(), 0.0);
-  if (read.of_heads) {  // each example is a batch of its heads
-    const std::size_t part = heads * per * d;
-    if (in.B % heads) misfit("heads");
-    for (std::size_t b = 0; b < in.B / heads; ++b) {
-      Vec out(part);
-      const auto of_example = [&](std::size_t row, long t) { return fetch(b * heads + row, t); };
-      read_along(read, -read.lag, heads, per, heads, per, d, {}, of_example, out);
-      std::copy(out.begin(), out.end(), g.x.begin() + static_cast<std::ptrdiff_t>(b * part));
-    }
-  } else {
-    read_along(read, -read.lag, in.B, per, in.B, per, d, {}, fetch, g.x);
+  if (in.B % rows || (start && start->D != d)) misfit("heads, or a start of another size");
+  Vec all = in.x;
+  if (start) all.insert(all.end(), start->x.begin(), start->x.end());
+  for (std::size_t first = 0; first < in.B; first += rows) {  // each example is a batch of its heads
+    const std::size_t base = first * per * d;
+    const auto at = [&](std::size_t row, long t) {
+      if (t < 0 && start) return in.x.size() + start->place(first + row, 0, 0);
+      return t < 0 || t >= static_cast<long>(per) ? nowhere : base + (row * per + static_cast<std::size_t>(t)) * d;
+    };
+    read_along(read, -read.lag, rows, per, rows, per, d, {}, at, [&](std::size_t to, std::size_t from, double w) {
+      for (std::size_t k = 0; k < d; ++k) g.x[base + to + k] += w * all[from + k];
+    });
   }
   if (read.shift == 0) return g;
   const Vec kept = g.x;
@@ -645,6 +662,162 @@ Term Plan::with(const Change& change) const {
     made[term.get()] = result;
   }
   return made.at(root().get());
+}
+
+namespace {
+
+// What flows back into an operand of this size: sums over the axes along which it was stretched.
+Grid reduced(const Grid& g, const Grid& like) {
+  if (g.B == like.B && g.T == like.T && g.N == like.N && g.D == like.D) return g;
+  Grid out{like.B, like.T, like.N, like.D, Vec(like.size())};
+  for (std::size_t b = 0; b < g.B; ++b)
+    for (std::size_t t = 0; t < g.T; ++t)
+      for (std::size_t n = 0; n < g.N; ++n)
+        for (std::size_t k = 0; k < g.D; ++k)
+          out.x[out.place(b, t, n) + (like.D > 1 ? k : 0)] += g.x[g.place(b, t, n) + k];
+  return out;
+}
+
+double multiply_numbers(double a, double b) { return a * b; }
+
+// The gradient that flows into each operand of a term; an empty one where nothing does.
+std::vector<Grid> flows_of(const Node& n, const std::vector<const Grid*>& in, const Grid& y, const Grid& dy,
+                           const Scene& s) {
+  std::vector<Grid> dx(n.in.size());
+  switch (n.op) {
+    case Op::leaf:
+    case Op::number:
+    case Op::matrix:
+      break;
+    case Op::product: {
+      const Array m = read_matrix(*n.in[0], s);
+      const std::size_t rows = m.shape[0], cols = m.shape[1];
+      const Grid& x = *in[1];
+      dx[0] = {1, 1, rows, cols, Vec(rows * cols)};
+      dx[1] = multiplied(transposed(m), dy);
+      for (std::size_t p = 0; p < x.x.size() / cols; ++p)
+        for (std::size_t r = 0; r < rows; ++r)
+          for (std::size_t k = 0; k < cols; ++k) dx[0].x[r * cols + k] += dy.x[p * rows + r] * x.x[p * cols + k];
+      break;
+    }
+    case Op::sum:
+      for (std::size_t k = 0; k < dx.size(); ++k) dx[k] = reduced(dy, *in[k]);
+      break;
+    case Op::times:
+      for (std::size_t k = 0; k < dx.size(); ++k) {
+        Grid g = dy;
+        for (std::size_t j = 0; j < in.size(); ++j)
+          if (j != k) g = combined(g, *in[j], multiply_numbers);
+        dx[k] = reduced(g, *in[k]);
+      }
+      break;
+    case Op::complement:
+      dx[0] = dy;
+      for (double& x : dx[0].x) x = -x;
+      break;
+    case Op::apply:
+      if (!n.function->back) misfit("no slope is written for this function");
+      dx[0] = dy;
+      for (std::size_t p = 0; p < dy.x.size(); p += dy.D)
+        n.function->back(&in[0]->x[p], &y.x[p], &dy.x[p], &dx[0].x[p], dy.D);
+      break;
+    case Op::dot:
+      for (std::size_t k : {0, 1}) dx[k] = reduced(combined(dy, *in[1 - k], multiply_numbers), *in[k]);
+      break;
+    case Op::weights: {
+      const AttentionConvention& c = *n.attention;
+      if (c.axis != SoftmaxAxis::keys || c.normaliser != Normaliser::softmax) misfit("not a softmax over the keys");
+      dx[0] = dy;
+      for (std::size_t p = 0; p < dy.x.size(); p += dy.N) {
+        softmax_back(nullptr, &y.x[p], &dy.x[p], &dx[0].x[p], dy.N);
+        for (std::size_t k = 0; k < dy.N; ++k) dx[0].x[p + k] /= c.temperature;
+      }
+      break;
+    }
+    case Op::gather: {
+      const Grid& x = *in[0];
+      if (n.gather != Gather::sum && n.gather != Gather::first) misfit("no model gathers like this");
+      dx[0] = {x.B, x.T, x.N, x.D, Vec(x.size())};
+      for (std::size_t b = 0; b < x.B; ++b)
+        for (std::size_t t = 0; t < x.T; ++t)
+          for (std::size_t i = 0; i < (n.gather == Gather::sum ? x.N : 1); ++i)
+            for (std::size_t k = 0; k < x.D; ++k) dx[0].x[x.place(b, t, i) + k] = dy.x[dy.place(b, t, 0) + k];
+      break;
+    }
+    case Op::join: {
+      std::size_t first = 0;
+      for (std::size_t k = 0; k < dx.size(); ++k) {
+        dx[k] = reduced(part_of({first, in[k]->D}, dy), *in[k]);
+        first += in[k]->D;
+      }
+      break;
+    }
+    case Op::maxout: {
+      const Grid& x = *in[0];
+      if (n.pairing != Pairing::larger_neighbour) misfit("no model pairs like this");
+      dx[0] = {x.B, x.T, x.N, x.D, Vec(x.size())};
+      for (std::size_t k = 0; k < dy.x.size(); ++k) dx[0].x[x.x[2 * k] >= x.x[2 * k + 1] ? 2 * k : 2 * k + 1] = dy.x[k];
+      break;
+    }
+    case Op::split:
+      dx[0] = merge(dy, s.heads);
+      break;
+    case Op::merge:
+      dx[0] = split(dy, s.heads);
+      break;
+    case Op::moved:
+    case Op::carried:
+    case Op::loop:
+      misfit("no slope is written for what is moved or carried");
+  }
+  return dx;
+}
+
+}  // namespace
+
+void Plan::backward(const Grid& d_root, const Flow& flow, Arrays& into) const {
+  std::vector<Grid> gradients(terms_.size());
+  gradients.back() = d_root;
+  const auto add_to = [](Grid& sum, Grid more) {
+    if (sum.x.empty()) sum = std::move(more);
+    else
+      for (std::size_t k = 0; k < sum.x.size(); ++k) sum.x[k] += more.x[k];
+  };
+  for (std::size_t at = terms_.size(); at-- > 0;) {
+    const Node& n = *terms_[at];
+    Grid& dy = gradients[at];
+    if (dy.x.empty()) continue;
+    flow(n, all_uses, dy, dy);
+    if (n.op == Op::leaf || n.op == Op::matrix) {
+      const Array& a = get(*scene_.arrays, n.name);
+      Array& sum = into[n.name];
+      if (sum.data.empty()) sum = Array(a.shape);
+      if (n.op == Op::matrix) {
+        const std::size_t cols = a.shape.size() == 1 ? a.data.size() : a.dim(1);
+        if (n.block.layout != Block::Layout::as_is) misfit("no model reads a matrix like this");
+        for (std::size_t k = 0; k < dy.x.size(); ++k) sum.data[n.block.start * cols + k] += dy.x[k];
+      } else if (n.lies == Lies::everywhere) {
+        for (std::size_t k = 0; k < dy.x.size(); ++k) sum.data[n.block.start + k % dy.D] += dy.x[k];
+      } else {
+        Grid all = dy;  // of every feature
+        if (n.block.rows) {
+          all.D = a.shape.back(), all.x.assign(dy.x.size() / dy.D * all.D, 0);
+          for (std::size_t k = 0; k < dy.x.size(); ++k) all.x[k / dy.D * all.D + n.block.start + k % dy.D] = dy.x[k];
+        }
+        read_leaf_along(n, scene_, a,
+                        [&](std::size_t to, std::size_t from, double w) { sum.data[from] += w * all.x[to]; });
+      }
+      continue;
+    }
+    std::vector<const Grid*> in;
+    for (const Term& t : n.in) in.push_back(&values_[index_.at(t.get())]);
+    std::vector<Grid> dx = flows_of(n, in, values_[at], dy, scene_);
+    for (std::size_t k = 0; k < dx.size(); ++k) {
+      if (dx[k].x.empty()) continue;
+      flow(n, k, dy, dx[k]);
+      add_to(gradients[index_.at(n.in[k].get())], std::move(dx[k]));
+    }
+  }
 }
 
 bool Plan::contains(const Node* term, const Node* part) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -28,6 +29,8 @@ struct Grid {
 struct Function {
   const char* name;
   void (*apply)(double* x, std::size_t n);
+  // dx from x, y = f(x) and dy; nullptr where no model without mistakes has the function.
+  void (*back)(const double* x, const double* y, const double* dy, double* dx, std::size_t n) = nullptr;
 };
 const std::vector<Function>& functions();  // tanh, sigmoid, relu, and whatever else people put in their place
 const Function& function(const std::string& name);
@@ -153,6 +156,14 @@ class Plan {
   bool contains(const Node* term, const Node* part) const;
   Grid changed(const Change& change) const;
   Term with(const Change& change) const;  // the formula after the change
+
+  // Sees the gradient that flows from a term into one of its operands (the place), or all that has reached the operand
+  // (place: all_uses), and may change it. That of a matrix is (1, 1, rows, cols).
+  using Flow = std::function<void(const Node& term, std::size_t place, const Grid& dy, Grid& dx)>;
+  static constexpr std::size_t all_uses = static_cast<std::size_t>(-1);
+  // Adds to `into` the gradients of the arrays that the formula reads, under their names. Throws std::invalid_argument
+  // for terms that no model without mistakes has.
+  void backward(const Grid& d_root, const Flow& flow, reference::Arrays& into) const;
   // The nearest labelled terms that `inner` is a part of.
   std::vector<const Node*> owners(const Node* inner) const;
   const Term* loop() const;

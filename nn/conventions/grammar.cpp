@@ -801,4 +801,8 @@ Finding finding_of(const Mistake& m, const Formula& formula, const Plan& plan) {
   return f;
 }
 
+std::string part_code(const Plan& plan, const Node* term) { return called(plan, plan.owners(term)[0]).code; }
+Words part_words(const Plan& plan, const Node* term) { return called(plan, plan.owners(term)[0]).what; }
+std::string slot_code(const Node& term, const std::string& part) { return slot(term, part); }
+
 }  // namespace gradus::diagnosis

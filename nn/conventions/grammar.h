@@ -47,6 +47,11 @@ void each_fitted_mistake(const Plan& plan, const std::function<double(const Grid
 // What a verdict says about it.
 Finding finding_of(const Mistake& mistake, const Formula& formula, const Plan& plan);
 
+// The part of a model that a term belongs to, and what the term is in it: "GRU_CANDIDATE", "the candidate n", "STATE".
+std::string part_code(const Plan& plan, const Node* term);
+Words part_words(const Plan& plan, const Node* term);
+std::string slot_code(const Node& term, const std::string& part);
+
 // The same formula on other numbers: two mistakes that agree there, too, are one.
 Scene other_numbers(const Scene& scene);
 

@@ -44,6 +44,14 @@ class Writer {
 
   Term state() { return read("s", Lies::step, {.lag = 1}); }
 
+  // The cell of a whole model: an LSTM's memory first, in a formula of its own.
+  void add_cell(const Term& x, const std::string& suffix, std::vector<std::pair<std::string, Term>>& formulas) {
+    memory_apart_ = true;
+    const Term s = cell(x, suffix);
+    if (memory_) formulas.emplace_back("m", memory_);
+    formulas.emplace_back("s", s);
+  }
+
   // A step of the cell with the suffix of its parameters, on x and s_{t-1}.
   Term cell(const Term& x, const std::string& suffix) {
     x_ = x, suffix_ = suffix;
@@ -246,6 +254,10 @@ class Writer {
     const bool given = find(given_, "m") != nullptr;
     const Term old = given ? shown(read("m", Lies::step, {.lag = 1}), "c")
                            : std::make_shared<const Node>(Node{.op = Op::carried, .name = "c_{t-1}"});
+    if (memory_apart_) {
+      memory_ = labelled("c_t", make(Op::sum, {make(Op::times, {f, old}), make(Op::times, {i, g})}));
+      return labelled("s_t", make(Op::times, {o, activated(c.output_activation, shown(read("m", Lies::step), "c_t"))}));
+    }
     Term memory = labelled("c_t", make(Op::sum, {make(Op::times, {f, old}), make(Op::times, {i, g})}));
     if (!given) memory = labelled("c_t", make(Op::loop, {memory, shown(leaf("cell_0", Lies::example), "c_0")}));
     return labelled("s_t", make(Op::times, {o, activated(c.output_activation, memory)}));
@@ -260,7 +272,8 @@ class Writer {
   const DecoderConvention& is_;
   const Arrays& given_;
   std::map<std::string, Term> leaves_;
-  Term x_, context_;
+  Term x_, context_, memory_;
+  bool memory_apart_ = false;
   std::string suffix_, order_;
 };
 
@@ -342,46 +355,66 @@ Formula decoder_formula(const Model& model, const Arrays& given, Stage stage, bo
   return f;
 }
 
+std::vector<std::size_t> lengths_or_full(const Arrays& given, std::size_t B, std::size_t T) {
+  std::vector<std::size_t> lengths = lengths_of(find(given, "mask"));
+  if (lengths.empty()) lengths.assign(B, T);
+  return lengths;
+}
+
+namespace {
+
+// Inputs and states of one direction in the order in which it reads them.
+Scene scene_of_run(const Arrays& given, const Array& h, std::size_t k, const std::vector<std::size_t>& lengths) {
+  const Array& x = get(given, "x");
+  const std::size_t B = x.dim(0), T = x.dim(1), d = get(given, "U").dim(1);
+  Arrays arrays = given;
+  const auto start = [&](const char* name) {
+    Array from({B, d});
+    if (const Array* a = find(given, name))
+      std::copy_n(a->data.begin() + static_cast<std::ptrdiff_t>(k * B * d), B * d, from.data.begin());
+    return from;
+  };
+  const Array h0 = start("h0");
+  Array seen({B, T, x.dim(2)}), s({B, T + 1, d});
+  for (std::size_t b = 0; b < B; ++b) {
+    s.set_row({b, 0}, h0.row({b}));
+    for (std::size_t t = 0; t < T; ++t) {
+      const std::size_t from = read_at(k, t, lengths[b]);
+      seen.set_row({b, t}, x.row({b, from}));
+      s.set_row({b, t + 1}, h.row({b, from}).subspan(k * d, d));
+    }
+  }
+  arrays["x"] = seen, arrays["s"] = s, arrays["cell_0"] = start("c0");
+  Scene scene;
+  scene.arrays = std::make_shared<const Arrays>(std::move(arrays));
+  scene.B = B, scene.T = T, scene.lengths = lengths, scene.made = "s";
+  return scene;
+}
+
+}  // namespace
+
 std::vector<Formula> run_formulas(const Model& model, const Arrays& given) {
   const Array& h = get(given, "h");
   const Array& x = get(given, "x");
   const bool both = find(given, "U_reverse") != nullptr;
   const std::size_t B = x.dim(0), T = x.dim(1), d = get(given, "U").dim(1);
   if (model.decoder.layers != 1 || h.dim(2) != d * (both ? 2 : 1) || model.both.merge != Merge::concat) no_tree();
-  std::vector<std::size_t> lengths = lengths_of(find(given, "mask"));
-  if (lengths.empty()) lengths.assign(B, T);
+  const std::vector<std::size_t> lengths = lengths_or_full(given, B, T);
   std::vector<Formula> made;
   for (std::size_t k = 0; k < (both ? 2u : 1u); ++k) {
-    Arrays scene = given;
     Formula f;
     f.stage = Stage::run, f.output = "h";
     if (both) f.part = k ? Words{"the backward direction", "反向"} : Words{"the forward direction", "正向"};
-    const auto start = [&](const char* name) {
-      Array from({B, d});
-      if (const Array* a = find(given, name))
-        std::copy_n(a->data.begin() + static_cast<std::ptrdiff_t>(k * B * d), B * d, from.data.begin());
-      return from;
-    };
-    const Array h0 = start("h0");
-    Array seen({B, T, x.dim(2)}), s({B, T + 1, d});
+    f.scene = scene_of_run(given, h, k, lengths);
+    const Array& s = f.scene.arrays->at("s");
     f.wanted = Array({B, T, d});
-    for (std::size_t b = 0; b < B; ++b) {
-      s.set_row({b, 0}, h0.row({b}));
+    for (std::size_t b = 0; b < B; ++b)
       for (std::size_t t = 0; t < T; ++t) {
-        const std::size_t n = lengths[b], from = k && t < n ? n - 1 - t : t;
-        seen.set_row({b, t}, x.row({b, from}));
-        const Row out = h.row({b, from}).subspan(k * d, d);
-        s.set_row({b, t + 1}, out);
-        f.wanted.set_row({b, t}, out);
-        f.counts.push_back(t < n);
+        f.wanted.set_row({b, t}, s.row({b, t + 1}));
+        f.counts.push_back(t < lengths[b]);
       }
-    }
-    scene["x"] = seen, scene["s"] = s, scene["cell_0"] = start("c0");
-    Model one = model;
-    Writer write(one, scene);
+    Writer write(model, *f.scene.arrays);
     f.term = write.cell(write.read("x", Lies::step), k ? "_reverse" : "");
-    f.scene.arrays = std::make_shared<const Arrays>(std::move(scene));
-    f.scene.B = B, f.scene.T = T, f.scene.lengths = lengths, f.scene.made = "s";
     made.push_back(std::move(f));
   }
   return made;
@@ -426,6 +459,71 @@ std::vector<Formula> head_formulas(const Model& model, const Arrays& given) {
     add("output", labelled("output", projected ? write.linear("W_O", "b_O", c) : c), *output);
   }
   return made;
+}
+
+std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const Arrays& given, const Arrays& made) {
+  std::vector<WholeModel> all;
+  if (kind == TraceKind::multi_head) {
+    Arrays together = given;
+    for (const auto& [name, a] : made) together[name] = a;
+    WholeModel whole;
+    for (const Formula& f : head_formulas(model, together))
+      whole.formulas.emplace_back(f.output, f.term), whole.scene = f.scene;
+    all.push_back(whole);
+  } else if (kind == TraceKind::recurrent) {
+    const bool both = find(given, "U_reverse") != nullptr;
+    const Array &x = get(given, "x"), &h = get(made, "h");
+    const std::size_t d = get(given, "U").dim(1);
+    if (model.decoder.layers != 1 || h.dim(2) != d * (both ? 2 : 1) || model.both.merge != Merge::concat) no_tree();
+    for (std::size_t k = 0; k < (both ? 2u : 1u); ++k) {
+      WholeModel whole;
+      whole.direction = k;
+      whole.scene = scene_of_run(given, h, k, lengths_or_full(given, x.dim(0), x.dim(1)));
+      if (std::holds_alternative<LstmConvention>(model.decoder.cell)) {
+        Writer once(model, *whole.scene.arrays);
+        const Term s = once.cell(once.read("x", Lies::step), k ? "_reverse" : "");
+        const Plan run(s, whole.scene);
+        const Grid& memory = run.value(run.loop()->get());
+        const Array& start = whole.scene.arrays->at("cell_0");
+        Array m({x.dim(0), x.dim(1) + 1, d});
+        for (std::size_t b = 0; b < x.dim(0); ++b) {
+          m.set_row({b, 0}, start.row({b}));
+          for (std::size_t t = 0; t < x.dim(1); ++t) m.set_row({b, t + 1}, Row(&memory.x[memory.place(b, t, 0)], d));
+        }
+        Arrays with_memory = *whole.scene.arrays;
+        with_memory["m"] = m;
+        whole.scene.arrays = std::make_shared<const Arrays>(std::move(with_memory));
+      }
+      Writer write(model, *whole.scene.arrays);
+      write.add_cell(write.read("x", Lies::step), k ? "_reverse" : "", whole.formulas);
+      all.push_back(std::move(whole));
+    }
+  } else {
+    if (model.decoder.layers != 1 || model.decoder.initial != InitialState::given) no_tree();
+    Arrays together = given;
+    for (const auto& [name, a] : made) together[name] = a;
+    WholeModel whole;
+    const Array& s = get(made, "s");
+    whole.scene.B = s.dim(0), whole.scene.T = s.dim(1) - 1, whole.scene.N = get(given, "H").dim(1);
+    whole.scene.lengths = lengths_of(find(given, "mask"));
+    Writer write(model, together);
+    const auto cell = [&] { write.add_cell(write.parts(model.decoder.cell_input), "", whole.formulas); };
+    const auto attend = [&] {
+      whole.formulas.emplace_back("e", write.fresh_score());
+      whole.formulas.emplace_back("alpha", write.fresh_weights(write.score()));
+      whole.formulas.emplace_back("c", write.context());
+    };
+    const bool before = std::none_of(model.decoder.query.begin(), model.decoder.query.end(),
+                                     [](const Part& p) { return p.what == What::state && p.lag == 0; });
+    if (before) attend();
+    cell();
+    if (!before) attend();
+    if (!model.decoder.attentional.empty()) whole.formulas.emplace_back("htilde", write.vector());
+    if (find(given, "W_o")) whole.formulas.emplace_back("logits", write.readout());
+    whole.scene.arrays = std::make_shared<const Arrays>(std::move(together));
+    all.push_back(std::move(whole));
+  }
+  return all;
 }
 
 }  // namespace gradus::diagnosis

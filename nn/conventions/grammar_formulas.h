@@ -27,4 +27,20 @@ Formula decoder_formula(const Model& model, const reference::Arrays& given, Stag
 std::vector<Formula> run_formulas(const Model& model, const reference::Arrays& given);
 std::vector<Formula> head_formulas(const Model& model, const reference::Arrays& given);
 
+// The formulas of a whole model on one set of arrays: what one of them gives is read by the others, and by itself one
+// step later. In the order in which a step computes them. One for each direction of a recurrent layer.
+struct WholeModel {
+  Scene scene;
+  std::vector<std::pair<std::string, Term>> formulas;  // the array that is given, and by what
+  std::size_t direction = 0;
+};
+// `made` is what the model computes from `given`. Throws std::invalid_argument where no trees are written for it.
+std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const reference::Arrays& given,
+                                     const reference::Arrays& made);
+// The position that a direction reads at step t of n real ones.
+inline std::size_t read_at(std::size_t direction, std::size_t t, std::size_t n) {
+  return direction && t < n ? n - 1 - t : t;
+}
+std::vector<std::size_t> lengths_or_full(const reference::Arrays& given, std::size_t B, std::size_t T);
+
 }  // namespace gradus::diagnosis

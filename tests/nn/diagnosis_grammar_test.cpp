@@ -10,7 +10,9 @@
 
 #include "nn/conventions/diagnosis.h"
 #include "nn/conventions/diagnosis_examples.h"
+#include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/grammar.h"
+#include "nn/conventions/grammar_gradients.h"
 
 using namespace gradus;
 using namespace gradus::diagnosis;
@@ -92,8 +94,10 @@ Model model_of(const Choices& choices, const reference::Arrays& arrays, std::siz
   Model m;
   if (gates == 4) m.decoder.cell = reference::LstmConvention{};
   if (gates == 1) m.decoder.cell = reference::ElmanConvention{};
+  Choices all = choices;
+  if (arrays.count("U")) all.emplace_back("biases", "usual");  // as many as there are
   for (const Field& field : fields())
-    for (const auto& [name, id] : choices)
+    for (const auto& [name, id] : all)
       if (name == field.name) REQUIRE(find_option(field.name, id)->apply(m, arrays));
   return m;
 }
@@ -180,4 +184,65 @@ TEST_CASE("grammar: where few numbers are there, nothing is called by a name tha
   const Verdict v = diagnose(trace);
   INFO(v.text());
   CHECK(v.code() == "UNKNOWN");
+}
+
+TEST_CASE("grammar: the right backward through formulas agrees with central differences of the references") {
+  const struct {
+    Recipe recipe;
+    Choices choices;
+    std::vector<const char*> outputs;
+  } rows[] = {
+      {{}, {{"score", "additive"}, {"gate_order", "rzn"}, {"update", "replaces"}, {"readout", "s,y,c"}}, {"logits"}},
+      {{}, {{"score", "cosine"}, {"gate_order", "rzn"}, {"reset", "after"}, {"readout", "s"}}, {"logits", "s"}},
+      {{.gates = 4}, {{"score", "dot"}, {"gate_order", "ifgo"}, {"readout", "s,c"}}, {"logits", "alpha"}},
+      {{.gates = 1, .maxout = true}, {{"score", "concat"}, {"gate_order", "one"}, {"readout", "maxout"}}, {"logits"}},
+      {{.attentional = true},
+       {{"score", "general"}, {"query", "s_t"}, {"gate_order", "rzn"}, {"input", "feeding"}, {"readout", "htilde"}},
+       {"logits"}},
+      {{.kind = TraceKind::recurrent, .directions = 2}, {{"gate_order", "rzn"}}, {"h", "h_n"}},
+      {{.kind = TraceKind::recurrent, .gates = 4}, {{"gate_order", "ifgo"}}, {"h", "c_n"}},
+      {{.kind = TraceKind::multi_head}, {}, {"output", "alpha"}},
+  };
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    CAPTURE(i);
+    const Trace trace = make_example(rows[i].recipe, rows[i].choices, 20 + i);
+    Model m = model_of(rows[i].choices, trace.arrays, rows[i].recipe.gates);
+    m.heads.heads = 2;
+    if (trace.kind == TraceKind::multi_head) m.decoder.attention.score.score = reference::Score::scaled_dot;
+    if (trace.arrays.count("W_c")) m.decoder.attentional = {reference::c_t, reference::s_t};
+    reference::Arrays inputs = trace.arrays, seeds;
+    if (trace.kind == TraceKind::decoder)
+      for (const char* made : {"s", "alpha", "c", "e", "htilde", "logits", "m"}) inputs.erase(made);
+    const reference::Arrays out = whole_forward(trace.kind, m, inputs);
+    std::mt19937_64 draw(i);
+    std::normal_distribution<double> normal;
+    for (const char* output : rows[i].outputs) {
+      seeds[output] = reference::get(out, output);
+      for (double& x : seeds[output].data) x = normal(draw);
+    }
+    const auto loss = [&](const reference::Arrays& at) {
+      const reference::Arrays made = whole_forward(trace.kind, m, at);
+      double sum = 0;
+      for (const auto& [name, g] : seeds)
+        for (std::size_t k = 0; k < g.data.size(); ++k) sum += g.data[k] * reference::get(made, name).data[k];
+      return sum;
+    };
+    const auto as_named = [](const std::string& name) { return std::vector<std::string>{name}; };
+    const BackwardCase backward{trace.kind, &m, &inputs, &out, &seeds, &inputs, as_named, 1e-7};
+    const reference::Arrays exact = right_gradients(backward);
+    REQUIRE(exact.size() > 3);
+    for (const auto& [name, g] : exact) {
+      if (name == "mask" || name == "y_mask" || seeds.count(name)) continue;
+      CAPTURE(name);
+      for (std::size_t k = 0; k < g.data.size(); k += 1 + g.data.size() / 6) {
+        reference::Arrays at = inputs;
+        double& x = at.at(name).data[k];
+        const double kept = x, step = 1e-5;
+        x = kept + step;
+        const double above = loss(at);
+        x = kept - step;
+        CHECK(g.data[k] == doctest::Approx((above - loss(at)) / (2 * step)).epsilon(1e-5).scale(1e-2));
+      }
+    }
+  }
 }

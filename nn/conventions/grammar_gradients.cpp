@@ -1,0 +1,742 @@
+// Backward through all steps of a model, with one wrong way, and the words for it.
+#include "nn/conventions/grammar_gradients.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "nn/conventions/grammar.h"
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+// The gradient on its way from a term into one of its operands, or all that has reached a term.
+struct Way {
+  const Plan& plan;
+  const Node& term;
+  std::size_t place;
+  const Grid& dy;
+  bool whole() const { return place == Plan::all_uses; }
+  const Node& operand() const { return whole() ? term : *term.in[place]; }
+  const Grid& value(std::size_t k) const { return plan.value(term.in[k].get()); }
+};
+
+// One kind of wrong slope. Changes dx, the right one; false where it has no meaning. In the sentence %p stands for the
+// term, %c for its operand.
+struct SlopeRule {
+  const char* code;
+  int plainness;
+  Said sentence;
+  Said fix;
+  bool (*change)(const Way& way, Grid& dx);
+};
+
+template <class F> bool each_number(const Way& w, Grid& dx, F f) {  // f(dy, x, y) of an activation
+  if (w.whole() || w.term.op != Op::apply || w.term.function->name == std::string("softmax")) return false;
+  const Grid &x = w.value(0), &y = w.plan.value(&w.term);
+  for (std::size_t k = 0; k < dx.x.size(); ++k) dx.x[k] = f(w.dy.x[k], x.x[k], y.x[k]);
+  return true;
+}
+template <class F> bool at_places(Grid& dx, F kept) {  // kept(b, t)
+  if (dx.T < 2) return false;
+  for (std::size_t b = 0; b < dx.B; ++b)
+    for (std::size_t t = 0; t < dx.T; ++t)
+      for (std::size_t k = 0; k < dx.N * dx.D; ++k)
+        if (!kept(b, t)) dx.x[dx.place(b, t, 0) + k] = 0;
+  return true;
+}
+bool multiplied_by(Grid& dx, double factor) {
+  for (double& x : dx.x) x *= factor;
+  return factor != 1;
+}
+// Of softmax over the keys: f(alpha, d_alpha, sum of alpha d_alpha)
+template <class F> bool each_weight(const Way& w, Grid& dx, F f) {
+  if (w.whole() || w.term.op != Op::weights) return false;
+  const Grid& alpha = w.plan.value(&w.term);
+  for (std::size_t p = 0; p < dx.x.size(); p += alpha.N) {
+    double sum = 0, plain = 0;
+    for (std::size_t i = 0; i < alpha.N; ++i) sum += alpha.x[p + i] * w.dy.x[p + i], plain += w.dy.x[p + i];
+    for (std::size_t i = 0; i < alpha.N; ++i)
+      dx.x[p + i] =
+          alpha.x[p + i] == 0 ? 0 : f(alpha.x[p + i], w.dy.x[p + i], sum, plain / static_cast<double>(alpha.N));
+  }
+  return true;
+}
+
+// The gradient of a matrix with another operand than its own; `other` gives nullptr where there is none.
+template <class F> bool of_other_operand(const Way& w, Grid& dx, F other) {
+  if (w.whole() || w.term.op != Op::product || w.place != 0) return false;
+  const Term operand = other(*w.term.in[1]);
+  if (!operand) return false;
+  const Grid x = evaluate(operand, w.plan.scene());
+  if (x.D != dx.D || x.N > 1 || x.T != w.dy.T || x.B != w.dy.B) return false;
+  std::fill(dx.x.begin(), dx.x.end(), 0.0);
+  for (std::size_t p = 0; p < x.B * x.T; ++p)
+    for (std::size_t r = 0; r < dx.N; ++r)
+      for (std::size_t k = 0; k < dx.D; ++k) dx.x[r * dx.D + k] += w.dy.x[p * dx.N + r] * x.x[p * x.D + k];
+  return true;
+}
+Term at_other_step(const Node& x, int lag) {
+  if (x.op == Op::leaf && x.lies == Lies::step) return leaf(x.name, x.lies, {.lag = x.read.lag + lag});
+  return std::make_shared<const Node>(
+      Node{.op = Op::moved, .in = {std::make_shared<const Node>(x)}, .read = {.lag = lag}});
+}
+
+const Said keep_edge = {"let the gradient of %p flow into %c as well", "让 %p 的梯度也流入 %c"};
+const Said right_slope = {"derive %p again, by hand or with the gradient check",
+                          "重新推导 %p 的导数，并用梯度检查核对"};
+const Said add_all = {"add up every step, position and example: +=", "对每一步、每个位置、每个样本累加：+="};
+
+const std::vector<SlopeRule>& slope_rules() {
+  static const std::vector<SlopeRule> all = {
+      {"CUT",
+       1,
+       {"no gradient flows from %p into %c", "没有梯度从 %p 流入 %c"},
+       keep_edge,
+       [](const Way&, Grid& dx) { return multiplied_by(dx, 0); }},
+      {"NEGATED",
+       2,
+       {"the gradient that flows from %p into %c has the wrong sign", "从 %p 流入 %c 的梯度符号相反"},
+       right_slope,
+       [](const Way&, Grid& dx) { return multiplied_by(dx, -1); }},
+      {"TWICE",
+       2,
+       {"the gradient that flows from %p into %c is counted twice", "从 %p 流入 %c 的梯度被算了两次"},
+       {"add it once", "只加一次"},
+       [](const Way&, Grid& dx) { return multiplied_by(dx, 2); }},
+      {"HALVED",
+       3,
+       {"the gradient that flows from %p into %c is halved", "从 %p 流入 %c 的梯度被减半"},
+       right_slope,
+       [](const Way&, Grid& dx) { return multiplied_by(dx, .5); }},
+      {"OVER_BATCH",
+       3,
+       {"the gradient that flows from %p into %c is divided by the batch size", "从 %p 流入 %c 的梯度被除以批大小"},
+       add_all,
+       [](const Way& w, Grid& dx) { return multiplied_by(dx, 1 / static_cast<double>(w.plan.scene().B)); }},
+      {"OVER_STEPS",
+       3,
+       {"the gradient that flows from %p into %c is divided by the number of steps", "从 %p 流入 %c 的梯度被除以步数"},
+       add_all,
+       [](const Way& w, Grid& dx) { return multiplied_by(dx, 1 / static_cast<double>(w.plan.scene().T)); }},
+      {"OVER_LENGTH",
+       3,
+       {"the gradient that flows from %p into %c is divided by T_enc", "从 %p 流入 %c 的梯度被除以 T_enc"},
+       add_all,
+       [](const Way& w, Grid& dx) {
+         return w.plan.scene().N > 1 && multiplied_by(dx, 1 / static_cast<double>(w.plan.scene().N));
+       }},
+      {"SLOPE_MISSING",
+       1,
+       {"the slope of %p is missing: its gradient is handed on as it is", "缺少 %p 的导数：梯度被原样传下去"},
+       right_slope,
+       [](const Way& w, Grid& dx) { return each_number(w, dx, [](double dy, double, double) { return dy; }); }},
+      {"SLOPE_OTHER",
+       2,
+       {"the slope of %p is y where its own belongs", "%p 的导数误用了 y"},
+       right_slope,
+       [](const Way& w, Grid& dx) { return each_number(w, dx, [](double dy, double, double y) { return dy * y; }); }},
+      {"SLOPE_OTHER",
+       2,
+       {"the slope of %p is 1 - y where its own belongs", "%p 的导数误用了 1 - y"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double, double y) { return dy * (1 - y); });
+       }},
+      {"SLOPE_OTHER",
+       2,
+       {"the slope of %p is y (1 - y), a sigmoid's, where its own belongs", "%p 的导数误用了 sigmoid 的 y (1 - y)"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double, double y) { return dy * y * (1 - y); });
+       }},
+      {"SLOPE_OTHER",
+       2,
+       {"the slope of %p is 1 - y^2, a tanh's, where its own belongs", "%p 的导数误用了 tanh 的 1 - y^2"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double, double y) { return dy * (1 - y * y); });
+       }},
+      {"SLOPE_OTHER",
+       2,
+       {"the slope of %p is 1 + y^2", "%p 的导数写成了 1 + y^2"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double, double y) { return dy * (1 + y * y); });
+       }},
+      {"SLOPE_OTHER",
+       2,
+       {"the slope of %p is y (1 + y)", "%p 的导数写成了 y (1 + y)"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double, double y) { return dy * y * (1 + y); });
+       }},
+      {"SLOPE_AT_INPUT",
+       2,
+       {"the slope of %p is taken from its input: 1 - x^2", "%p 的导数用输入计算：1 - x^2"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double x, double) { return dy * (1 - x * x); });
+       }},
+      {"SLOPE_AT_INPUT",
+       2,
+       {"the slope of %p is taken from its input: x (1 - x)", "%p 的导数用输入计算：x (1 - x)"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double x, double) { return dy * x * (1 - x); });
+       }},
+      {"SLOPE_AT_OUTPUT",
+       2,
+       {"the slope of %p is taken at its output instead of its input", "%p 的导数取在输出而不是输入处"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         if (w.whole() || w.term.op != Op::apply || !w.term.function->back) return false;
+         const Grid& y = w.plan.value(&w.term);
+         Vec again = y.x;
+         for (std::size_t p = 0; p < again.size(); p += y.D) {
+           w.term.function->apply(&again[p], y.D);
+           w.term.function->back(&y.x[p], &again[p], &w.dy.x[p], &dx.x[p], y.D);
+         }
+         return true;
+       }},
+      {"SLOPE_TWICE",
+       2,
+       {"the slope of %p is multiplied in twice", "%p 的导数乘了两次"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         if (w.whole() || w.term.op != Op::apply || !w.term.function->back) return false;
+         const Grid &x = w.value(0), &y = w.plan.value(&w.term);
+         const Vec once = dx.x;
+         for (std::size_t p = 0; p < once.size(); p += y.D)
+           w.term.function->back(&x.x[p], &y.x[p], &once[p], &dx.x[p], y.D);
+         return true;
+       }},
+      {"SOFTMAX",
+       1,
+       {"the slope of the softmax is alpha (1 - alpha): the share of the other weights is missing",
+        "softmax 的导数写成了 alpha (1 - alpha)：缺少其他权重的部分"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_weight(w, dx, [](double a, double d, double, double) { return a * (1 - a) * d; });
+       }},
+      {"SOFTMAX",
+       1,
+       {"the slope of the softmax is alpha: the sum is not subtracted", "softmax 的导数写成了 alpha：没有减去求和项"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_weight(w, dx, [](double a, double d, double, double) { return a * d; });
+       }},
+      {"SOFTMAX",
+       1,
+       {"the softmax has no slope: d_alpha is handed on as it is", "softmax 没有导数：d_alpha 原样传下去"},
+       right_slope,
+       [](const Way& w, Grid& dx) { return each_weight(w, dx, [](double, double d, double, double) { return d; }); }},
+      {"SOFTMAX",
+       1,
+       {"of the softmax's slope the factor alpha is missing: d_alpha - sum alpha d_alpha",
+        "softmax 的导数缺少因子 alpha：d_alpha - sum alpha d_alpha"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_weight(w, dx, [](double, double d, double s, double) { return d - s; });
+       }},
+      {"SOFTMAX",
+       1,
+       {"the softmax's slope adds the sum where it should subtract it", "softmax 的导数应减去求和项，却加上了"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_weight(w, dx, [](double a, double d, double s, double) { return a * (d + s); });
+       }},
+      {"SOFTMAX",
+       1,
+       {"the softmax's slope subtracts the mean of d_alpha where the sum of alpha d_alpha belongs",
+        "softmax 的导数减去的是 d_alpha 的平均，应为 sum alpha d_alpha"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_weight(w, dx, [](double a, double d, double, double m) { return a * (d - m); });
+       }},
+      {"FACTOR_MISSING",
+       1,
+       {"%p is a product: on the way into %c the other factor is missing", "%p 是乘积：流入 %c 时缺少另一个因子"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         if (w.whole() || w.term.op != Op::times || w.dy.size() != dx.size()) return false;
+         dx.x = w.dy.x;
+         return true;
+       }},
+      {"FACTOR_OTHER",
+       2,
+       {"%p is a product: on the way into %c it is multiplied by %c itself, not by the other factor",
+        "%p 是乘积：流入 %c 时乘的是 %c 自己，而不是另一个因子"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         if (w.whole() || w.term.op != Op::times || w.dy.size() != dx.size() || w.value(w.place).size() != dx.size())
+           return false;
+         for (std::size_t k = 0; k < dx.x.size(); ++k) dx.x[k] = w.dy.x[k] * w.value(w.place).x[k];
+         return true;
+       }},
+      {"FACTOR_COMPLEMENT",
+       2,
+       {"%p is a product: on the way into %c it is multiplied by 1 minus the other factor",
+        "%p 是乘积：流入 %c 时乘的是 1 减另一个因子"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         if (w.whole() || w.term.op != Op::times || w.term.in.size() != 2 || w.dy.size() != dx.size() ||
+             w.value(1 - w.place).size() != dx.size())
+           return false;
+         for (std::size_t k = 0; k < dx.x.size(); ++k) dx.x[k] = w.dy.x[k] * (1 - w.value(1 - w.place).x[k]);
+         return true;
+       }},
+      {"NOT_TRANSPOSED",
+       1,
+       {"on the way from %p into %c the matrix is not transposed", "从 %p 流入 %c 时矩阵没有转置"},
+       {"dx = W^T dy", "dx = W^T dy"},
+       [](const Way& w, Grid& dx) {
+         if (w.whole() || w.term.op != Op::product || w.place != 1 || w.dy.D != dx.D) return false;
+         const Term m = w.term.in[0];
+         const Term forward = make(Op::product, {m, leaf("dy", Lies::step)});
+         Scene scene = w.plan.scene();
+         if (dx.N > 1 || dx.T != scene.T || dx.B != scene.B) return false;
+         Arrays arrays = {{m->name, get(*scene.arrays, m->name)}, {"dy", Array({dx.B, dx.T, dx.D}, w.dy.x)}};
+         scene.arrays = std::make_shared<const Arrays>(std::move(arrays));
+         dx.x = evaluate(forward, scene).x;
+         return true;
+       }},
+      {"TRANSPOSED",
+       2,
+       {"the gradient of %c is transposed", "%c 的梯度被转置了"},
+       {"dW = dy x^T", "dW = dy x^T"},
+       [](const Way& w, Grid& dx) {
+         if (w.term.op != Op::matrix || !w.whole() || dx.N != dx.D) return false;
+         const Vec right = dx.x;
+         for (std::size_t r = 0; r < dx.N; ++r)
+           for (std::size_t k = 0; k < dx.D; ++k) dx.x[r * dx.D + k] = right[k * dx.D + r];
+         return true;
+       }},
+      {"OTHER_STEP",
+       3,
+       {"the gradient of %c is made with the operand of the step after", "%c 的梯度用了后一步的操作数"},
+       {"dW = sum over t of dy_t x_t^T", "dW = sum_t dy_t x_t^T"},
+       [](const Way& w, Grid& dx) {
+         return of_other_operand(w, dx, [](const Node& x) { return at_other_step(x, -1); });
+       }},
+      {"OTHER_STEP",
+       3,
+       {"the gradient of %c is made with the operand of the step before", "%c 的梯度用了前一步的操作数"},
+       {"dW = sum over t of dy_t x_t^T", "dW = sum_t dy_t x_t^T"},
+       [](const Way& w, Grid& dx) {
+         return of_other_operand(w, dx, [](const Node& x) { return at_other_step(x, 1); });
+       }},
+      {"FIRST_FACTOR_ALONE",
+       2,
+       {"the gradient of %c is made with the first factor of its operand alone", "%c 的梯度只用了操作数的第一个因子"},
+       {"dW = sum over t of dy_t x_t^T, x being the product", "dW = sum_t dy_t x_t^T，x 是乘积"},
+       [](const Way& w, Grid& dx) {
+         return of_other_operand(w, dx, [](const Node& x) { return x.op == Op::times ? x.in[0] : nullptr; });
+       }},
+      {"LAST_FACTOR_ALONE",
+       2,
+       {"the gradient of %c is made with the last factor of its operand alone", "%c 的梯度只用了操作数的最后一个因子"},
+       {"dW = sum over t of dy_t x_t^T, x being the product", "dW = sum_t dy_t x_t^T，x 是乘积"},
+       [](const Way& w, Grid& dx) {
+         return of_other_operand(w, dx, [](const Node& x) { return x.op == Op::times ? x.in.back() : nullptr; });
+       }},
+      {"FIRST_STEP",
+       3,
+       {"of the gradient that flows from %p into %c, the first step's alone is left",
+        "从 %p 流入 %c 的梯度只剩第一步的"},
+       add_all,
+       [](const Way&, Grid& dx) { return at_places(dx, [](std::size_t, std::size_t t) { return t == 0; }); }},
+      {"LAST_STEP",
+       3,
+       {"of the gradient that flows from %p into %c, the last step's alone is left",
+        "从 %p 流入 %c 的梯度只剩最后一步的"},
+       add_all,
+       [](const Way&, Grid& dx) { return at_places(dx, [&](std::size_t, std::size_t t) { return t + 1 == dx.T; }); }},
+      {"LAST_STEP_LOST",
+       3,
+       {"of the gradient that flows from %p into %c, the last step's is lost", "从 %p 流入 %c 的梯度丢了最后一步的"},
+       add_all,
+       [](const Way&, Grid& dx) { return at_places(dx, [&](std::size_t, std::size_t t) { return t + 1 < dx.T; }); }},
+      {"FIRST_STEP_LOST",
+       3,
+       {"of the gradient that flows from %p into %c, the first step's is lost", "从 %p 流入 %c 的梯度丢了第一步的"},
+       add_all,
+       [](const Way&, Grid& dx) { return at_places(dx, [](std::size_t, std::size_t t) { return t > 0; }); }},
+      {"FIRST_EXAMPLE",
+       4,
+       {"of the gradient that flows from %p into %c, the first example's alone is left",
+        "从 %p 流入 %c 的梯度只剩第一个样本的"},
+       add_all,
+       [](const Way& w, Grid& dx) {
+         return w.plan.scene().B > 1 && at_places(dx, [](std::size_t b, std::size_t) { return b == 0; });
+       }},
+      {"LAST_EXAMPLE",
+       4,
+       {"of the gradient that flows from %p into %c, the last example's alone is left",
+        "从 %p 流入 %c 的梯度只剩最后一个样本的"},
+       add_all,
+       [](const Way& w, Grid& dx) {
+         return w.plan.scene().B > 1 && at_places(dx, [&](std::size_t b, std::size_t) { return b + 1 == dx.B; });
+       }},
+      {"CLIPPED",
+       4,
+       {"the gradient that flows from %p into %c is clipped to [-1, 1]", "从 %p 流入 %c 的梯度被裁剪到 [-1, 1]"},
+       {"clip the gradients of parameters only, when all of them are there", "只在所有参数的梯度都齐备后再裁剪"},
+       [](const Way&, Grid& dx) {
+         for (double& x : dx.x) x = std::clamp(x, -1.0, 1.0);
+         return true;
+       }},
+  };
+  return all;
+}
+
+// Which ways a rule changes: in one term, or in all terms that play one part.
+struct Wrong {
+  const SlopeRule* rule = nullptr;
+  std::size_t whole_model = 0, formula = 0;
+  std::vector<std::pair<const Node*, std::size_t>> ways;
+};
+
+class Backward {
+ public:
+  explicit Backward(const BackwardCase& given)
+      : given_(given), models_(whole_models(given.kind, *given.model, *given.inputs, *given.outputs)) {
+    for (const WholeModel& m : models_) {
+      plans_.emplace_back();
+      for (const auto& [output, term] : m.formulas) plans_.back().push_back(std::make_unique<Plan>(term, m.scene));
+    }
+  }
+
+  const std::vector<std::vector<std::unique_ptr<Plan>>>& plans() const { return plans_; }
+  const std::vector<WholeModel>& models() const { return models_; }
+
+  // The gradients of the inputs under their names, with one wrong way or none.
+  Arrays run(const Wrong* wrong) const {
+    Arrays out;
+    for (std::size_t i = 0; i < models_.size(); ++i) collect(i, through(i, wrong), out);
+    return out;
+  }
+
+  // Whether the rule has a meaning on these ways, and would change what flows there in a right backward.
+  bool applies(const Wrong& wrong) {
+    if (right_.empty()) {
+      right_.resize(models_.size());
+      for (std::size_t i = 0; i < models_.size(); ++i) {
+        right_[i].resize(plans_[i].size());
+        through(i, nullptr, &right_[i]);
+      }
+    }
+    const auto& flows = right_[wrong.whole_model][wrong.formula];
+    const Plan& plan = *plans_[wrong.whole_model][wrong.formula];
+    bool changes = false;
+    for (const auto& [node, place] : wrong.ways) {
+      const auto at = flows.find({node, place});
+      if (at == flows.end()) return false;
+      Grid dx = at->second.second;
+      if (!wrong.rule->change({plan, *node, place, at->second.first}, dx)) return false;
+      changes = changes || dx.x != at->second.second.x;
+    }
+    return changes;
+  }
+
+ private:
+  // Gradients of everything that one set of formulas reads. A formula runs again until nothing that it gets changes: at
+  // most once a step, since a step reads only itself and what was before.
+  using Flows = std::map<std::pair<const Node*, std::size_t>, std::pair<Grid, Grid>>;  // dy and dx of each way
+  Arrays through(std::size_t i, const Wrong* wrong, std::vector<Flows>* seen = nullptr) const {
+    const WholeModel& model = models_[i];
+    const std::size_t n = model.formulas.size();
+    const Arrays seeds = seeds_of(i);
+    std::vector<Arrays> shares(n);
+    std::vector<Vec> last(n);
+    bool changes = true;
+    for (std::size_t round = 0; changes && round < model.scene.T + 2; ++round) {
+      changes = false;
+      for (std::size_t k = n; k-- > 0;) {
+        const std::string& output = model.formulas[k].first;
+        Vec total(get(*model.scene.arrays, output).data.size());
+        const auto add = [&](const Arrays& from) {
+          if (const Array* a = find(from, output))
+            for (std::size_t j = 0; j < total.size(); ++j) total[j] += a->data[j];
+        };
+        add(seeds);
+        for (const Arrays& share : shares) add(share);
+        if (total == last[k]) continue;
+        changes = true;
+        last[k] = total;
+        shares[k].clear();
+        const Plan& plan = *plans_[i][k];
+        const Plan::Flow flow = [&](const Node& term, std::size_t place, const Grid& dy, Grid& dx) {
+          if (seen) (*seen)[k][{&term, place}] = {dy, dx};
+          if (!wrong || wrong->whole_model != i || wrong->formula != k) return;
+          for (const auto& [node, at] : wrong->ways)
+            if (node == &term && at == place) {
+              const Grid before = place == Plan::all_uses ? dy : Grid();
+              wrong->rule->change({plan, term, place, place == Plan::all_uses ? before : dy}, dx);
+            }
+        };
+        plan.backward(at_root(plan, output, total), flow, shares[k]);
+      }
+    }
+    Arrays sum = seeds;
+    for (const Arrays& share : shares)
+      for (const auto& [name, a] : share) {
+        Array& to = sum[name];
+        if (to.data.empty()) to = a;
+        else
+          for (std::size_t j = 0; j < a.data.size(); ++j) to.data[j] += a.data[j];
+      }
+    return sum;
+  }
+
+  // Of states the numbers behind the first: step t gives place t + 1.
+  static Grid at_root(const Plan& plan, const std::string& output, const Vec& total) {
+    Grid g = plan.value(plan.root().get());
+    if (output != "s" && output != "m") {
+      g.x = total;
+      return g;
+    }
+    for (std::size_t b = 0; b < g.B; ++b)
+      for (std::size_t t = 0; t < g.T; ++t)
+        for (std::size_t k = 0; k < g.D; ++k) g.x[(b * g.T + t) * g.D + k] = total[(b * (g.T + 1) + t + 1) * g.D + k];
+    return g;
+  }
+
+  // The given gradients of outputs, as the scene has the outputs.
+  Arrays seeds_of(std::size_t i) const {
+    const WholeModel& m = models_[i];
+    Arrays seeds;
+    if (given_.kind != TraceKind::recurrent) {
+      for (const auto& [name, g] : *given_.seeds)
+        if (const Array* a = find(*m.scene.arrays, name); a && a->data.size() == g.data.size())
+          seeds[name] = Array(a->shape, g.data);
+      return seeds;
+    }
+    const std::size_t B = m.scene.B, T = m.scene.T, d = get(*m.scene.arrays, "s").dim(2), k = m.direction;
+    const bool lstm = find(*m.scene.arrays, "m") != nullptr;
+    seeds["s"] = Array({B, T + 1, d});
+    if (lstm) seeds["m"] = Array({B, T + 1, d});
+    const auto add = [&](Array& to, std::size_t b, std::size_t t, Row from) {
+      for (std::size_t j = 0; j < d; ++j) to.at({b, t, j}) += from[j];
+    };
+    for (std::size_t b = 0; b < B; ++b) {
+      const std::size_t n = m.scene.lengths[b];
+      if (const Array* h = find(*given_.seeds, "h"))
+        for (std::size_t t = 0; t < n; ++t) add(seeds["s"], b, t + 1, h->row({b, read_at(k, t, n)}).subspan(k * d, d));
+      if (const Array* h = find(*given_.seeds, "h_n")) add(seeds["s"], b, n, h->row({k, b}));
+      if (const Array* c = find(*given_.seeds, "c_n"); c && lstm) add(seeds["m"], b, n, c->row({k, b}));
+    }
+    return seeds;
+  }
+
+  // Gradients of a scene's arrays as those of the inputs.
+  void collect(std::size_t i, const Arrays& from, Arrays& out) const {
+    const WholeModel& m = models_[i];
+    const auto add = [&](const std::string& name, std::size_t place, double x) {
+      const Array* input = find(*given_.inputs, name);
+      if (!input) return;
+      Array& to = out[name];
+      if (to.data.empty()) to = Array(input->shape);
+      if (place < to.data.size()) to.data[place] += x;
+    };
+    for (const auto& [name, a] : from) {
+      const bool state = name == "s" || name == "m";
+      const std::size_t k = m.direction;
+      if (state) {
+        const std::string start = given_.kind == TraceKind::recurrent ? name == "s" ? "h0" : "c0"
+                                  : name == "s"                       ? "s_0"
+                                                                      : "cell_0";
+        const std::size_t d = a.dim(2), first = given_.kind == TraceKind::recurrent ? k * a.dim(0) * d : 0;
+        for (std::size_t b = 0; b < a.dim(0); ++b)
+          for (std::size_t j = 0; j < d; ++j) add(start, first + b * d + j, a.at({b, 0, j}));
+      } else if (name == "x" && given_.kind == TraceKind::recurrent) {
+        const std::size_t T = a.dim(1), d = a.dim(2);
+        for (std::size_t b = 0; b < a.dim(0); ++b)
+          for (std::size_t t = 0; t < T; ++t)
+            for (std::size_t j = 0; j < d; ++j)
+              add(name, (b * T + read_at(k, t, m.scene.lengths[b])) * d + j, a.at({b, t, j}));
+      } else {
+        for (std::size_t j = 0; j < a.data.size(); ++j) add(name, j, a.data[j]);
+      }
+    }
+  }
+
+  const BackwardCase& given_;
+  std::vector<WholeModel> models_;
+  std::vector<std::vector<std::unique_ptr<Plan>>> plans_;
+  std::vector<std::vector<Flows>> right_;
+};
+
+// Largest difference of one gradient, relative to its largest number; one that theory makes 0 is rounding beside the
+// others, whose largest number is `all`.
+double difference(const Array& got, const Array& wanted, double all) {
+  if (got.shape != wanted.shape) return 1e300;
+  double most = 0, size = std::max(1e-6 * all, 1e-300);
+  for (std::size_t k = 0; k < got.data.size(); ++k) {
+    if (!std::isfinite(wanted.data[k]) || !std::isfinite(got.data[k])) return 1e300;
+    most = std::max(most, std::fabs(got.data[k] - wanted.data[k]));
+    size = std::max({size, std::fabs(wanted.data[k])});
+  }
+  return most / size;
+}
+
+// The gradient of an array that stands in several places.
+Array of_uses(const Arrays& gradients, const std::vector<std::string>& uses, const Dims& shape) {
+  Array sum(shape);
+  for (const std::string& use : uses)
+    if (const Array* g = find(gradients, use); g && g->data.size() == sum.data.size())
+      for (std::size_t k = 0; k < sum.data.size(); ++k) sum.data[k] += g->data[k];
+  return sum;
+}
+
+std::string replaced_in(std::string text, const char* mark, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += by.size()) text.replace(at, 2, by);
+  return text;
+}
+
+}  // namespace
+
+Arrays right_gradients(const BackwardCase& given) {
+  try {
+    const Arrays right = Backward(given).run(nullptr);
+    Arrays named;
+    for (const auto& [name, g] : *given.gradients)
+      if (const auto uses = given.uses(name); !uses.empty()) named[name] = of_uses(right, uses, g.shape);
+    return named;
+  } catch (const std::invalid_argument&) { return {}; }
+}
+
+std::optional<Finding> explain_backward(const BackwardCase& given) {
+  std::optional<Backward> backward;
+  try {
+    backward.emplace(given);
+  } catch (const std::invalid_argument&) { return std::nullopt; }
+  double largest = 0;
+  for (const auto& [name, g] : *given.gradients)
+    for (double x : g.data) largest = std::max(largest, std::fabs(x));
+  const auto distance = [&](const Arrays& got) {
+    double most = 0;
+    for (const auto& [name, g] : *given.gradients)
+      if (const auto uses = given.uses(name); !uses.empty()) {
+        most = std::max(most, difference(of_uses(got, uses, g.shape), g, largest));
+        if (!(most < given.bound)) break;
+      }
+    return most;
+  };
+  struct Hit {
+    Wrong wrong;
+    Finding finding;
+    Arrays gradients;  // of all inputs, given or not
+  };
+  std::vector<Hit> hits;
+  const auto attempt = [&](const Wrong& wrong) {
+    Arrays got;
+    try {
+      if (!backward->applies(wrong)) return;
+      got = backward->run(&wrong);
+      if (!(distance(got) < given.bound)) return;
+    } catch (const std::invalid_argument&) { return; }
+    const Plan& plan = *backward->plans()[wrong.whole_model][wrong.formula];
+    const auto& [node, place] = wrong.ways.front();
+    const bool whole = place == Plan::all_uses;
+    const Node& operand = whole ? *node : *node->in[place];
+    std::string owner =
+        part_code(plan, whole && !plan.uses(node).empty() && node->label.empty() ? plan.uses(node)[0].first : node);
+    if (wrong.ways.size() > 1) owner = owner.substr(0, owner.find('_'));
+    Finding f;
+    // A slope is the term's own, and a named term needs no second name.
+    const bool own = std::string(wrong.rule->code).rfind("SLOPE", 0) == 0 || (whole && !node->label.empty());
+    f.code = "GRAD_" + owner + "_" + (own ? "" : slot_code(operand, owner) + "_") + wrong.rule->code;
+    if (wrong.rule->code == std::string("SOFTMAX")) f.code = "GRAD_SOFTMAX";
+    f.kind = Kind::graph;
+    const auto of_role = [&](const Node& n, std::string text) {
+      const std::string letter = wrong.ways.size() > 1 ? n.shown : "";
+      if (const std::size_t at = letter.empty() ? text.npos : text.find(letter); at != text.npos)
+        text.replace(at, letter.size(), n.role);
+      return text;
+    };
+    const std::string parent =
+        whole ? "what reads it" : print(std::make_shared<const Node>(*node), node->label.empty());
+    const std::string parent_zh = whole ? "读取它的地方" : parent,
+                      child = of_role(operand, print(std::make_shared<const Node>(operand)));
+    for (auto* side : {&f.sentence, &f.fix}) {
+      const Said& said = side == &f.sentence ? wrong.rule->sentence : wrong.rule->fix;
+      *side = {replaced_in(replaced_in(said.en, "%p", parent), "%c", child),
+               replaced_in(replaced_in(said.zh, "%p", parent_zh), "%c", child)};
+    }
+    const Words part = part_words(plan, node);
+    const std::string gates = wrong.ways.size() > 1 ? "every gate" : part.en,
+                      gates_zh = wrong.ways.size() > 1 ? "每个门" : part.zh;
+    f.sentence.en = "in the backward of " + gates + ", " + f.sentence.en;
+    f.sentence.zh = "在" + gates_zh + "的反向中，" + f.sentence.zh;
+    f.where = {"the backward of " + gates, gates_zh + "的反向"};
+    f.used = "gradients as given";
+    f.paper = "the gradients of the convention that the forward follows";
+    f.test = "CHECK(check_gradient(f, parameters).passed);";
+    hits.push_back({wrong, f, std::move(got)});
+  };
+  const auto& plans = backward->plans();
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    for (std::size_t k = 0; k < plans[i].size(); ++k) {
+      const Plan& plan = *plans[i][k];
+      std::map<std::string, std::vector<std::pair<const Node*, std::size_t>>> alike;
+      std::vector<std::vector<std::pair<const Node*, std::size_t>>> ways;
+      for (std::size_t at = plan.terms().size(); at-- > 0;) {
+        const Node* node = plan.terms()[at].get();
+        const auto& uses = plan.uses(node);
+        if (uses.size() != 1 || node->op == Op::matrix || node->op == Op::leaf)
+          ways.push_back({{node, Plan::all_uses}});
+        for (std::size_t place = 0; place < node->in.size(); ++place) {
+          ways.push_back({{node, place}});
+          std::string role = node->in[place]->role.empty() ? node->role : node->in[place]->role;
+          if (node->op == Op::product) role = node->in[0]->role;
+          if (role.empty()) continue;
+          role += std::to_string(place);
+          alike[role].emplace_back(node, place);
+          if (node->op == Op::product && place == 1)  // those that read the same
+            alike[role + print(node->in[1])].emplace_back(node, place);
+        }
+      }
+      for (const auto& [role, list] : alike)
+        if (list.size() > 1 && std::find(ways.begin(), ways.end(), list) == ways.end()) ways.push_back(list);
+      for (const SlopeRule& rule : slope_rules())
+        for (const auto& list : ways) attempt({&rule, i, k, list});
+    }
+  if (hits.empty()) return std::nullopt;
+  std::stable_sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
+    return std::make_pair(a.wrong.rule->plainness, a.wrong.ways.size()) <
+           std::make_pair(b.wrong.rule->plainness, b.wrong.ways.size());
+  });
+  // Ways that differ in a gradient that is not in the trace are different mistakes.
+  std::vector<const Hit*> different;
+  for (const Hit& hit : hits)
+    if (std::none_of(different.begin(), different.end(), [&](const Hit* other) {
+          return std::all_of(hit.gradients.begin(), hit.gradients.end(), [&](const auto& named) {
+            const Array* same = find(other->gradients, named.first);
+            return same && difference(named.second, *same, largest) < given.bound;
+          });
+        }))
+      different.push_back(&hit);
+  Finding f = hits.front().finding;
+  std::vector<std::string> names;
+  for (const Hit* hit : different)
+    if (std::find(names.begin(), names.end(), hit->finding.code) == names.end()) names.push_back(hit->finding.code);
+  constexpr std::size_t most_names = 3;
+  if (names.size() > most_names) return std::nullopt;
+  if (names.size() > 1) {
+    f.alias = names;
+    f.code.clear();
+    for (const std::string& name : names) f.code += (f.code.empty() ? "" : "|") + name;
+    f.sentence.en = "several mistakes of backward give these same gradients; the plainest: " + f.sentence.en;
+    f.sentence.zh = "有几种反向错误会得到同样的梯度；最简单的一种：" + f.sentence.zh;
+    f.tell = {"the gradients of every parameter and of every input", "每个参数与每个输入的梯度"};
+  }
+  return f;
+}
+
+}  // namespace gradus::diagnosis
