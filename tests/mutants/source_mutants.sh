@@ -19,7 +19,7 @@ tensor/tensor.cpp | strides[axis.index] *= step; | strides[axis.index] += step -
 tensor/tensor.cpp | last < available - start) | last <= available - start) | tensor
 tensor/tensor.cpp | std::swap(strides[a.index], strides[b.index]); | static_cast<void>(strides[b.index]); | tensor
 tensor/tensor.cpp | if (strides_[axis] != step) return false; | if (strides_[axis] < step) return false; | tensor
-tensor/tensor.cpp | x.strides()[a] > x.strides()[b]; | x.strides()[a] < x.strides()[b]; | tensor
+tensor/tensor.cpp | x.strides()[axis] > x.strides()[order | x.strides()[axis] < x.strides()[order | tensor
 tensor/tensor.cpp | const Tensor dense = gradus::contiguous(*this); | const Tensor dense = *this; | tensor
 tensor/tensor.cpp | Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : copy(x); } | Tensor contiguous(const Tensor& x) { return copy(x); } | tensor
 tensor/buffer.cpp | count_live(Counting::buffers, -1); | count_live(Counting::buffers, 0); | tensor
@@ -32,9 +32,9 @@ tensor/kernels/gemm.cpp | if (accumulate) result = | if (!accumulate) result = |
 tensor/kernels/gemm.cpp | to = accumulate ? to + padded_c | to = accumulate ? padded_c | tensor
 tensor/kernels/gemm.cpp | {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data | {b.data, b.row, b.column}, {a.data, a.column, a.row}, {c.data | tensor
 tensor/reduce.cpp | row[j] > row[best] ? j | row[j] >= row[best] ? j | tensor
-tensor/reduce.cpp | allowed[i + lane] ? e.v[lane] | allowed[lane] ? e.v[lane] | tensor
+tensor/kernels/softmax.cpp | e = select(mask_of<T>(allowed + i, count), e | e = select(mask_of<T>(allowed, count), e | tensor
 tensor/reduce.cpp | std::isinf(shift) ? shift : shift | shift | tensor
-tensor/reduce.cpp | return std::sqrt(total); | return total; | tensor
+tensor/reduce.cpp | return std::sqrt(dispatch( | return (dispatch( | tensor
 tensor/random.cpp | std::rotl(s[3], 45) | std::rotl(s[3], 44) | tensor
 tensor/random.cpp | >= rejected) | >= 0) | tensor
 tensor/random.cpp | if (s > 0 && s < 1) | if (s > 0) | tensor
@@ -84,7 +84,7 @@ autograd/ops_softmax.cpp | total / n, log_p.dtype() | total, log_p.dtype() | aut
 autograd/ops_softmax.cpp | return d - exp(lp) * s; | return d - lp * s; | autograd
 autograd/ops_view.cpp | dy = narrow(dy, Axis{axis}, 0, 1); | ; | autograd
 autograd/print_tape.cpp | return a->id < b->id; | return a->id > b->id; | autograd
-autograd/check_gradient.cpp | ~Nudge() { *element_ = before_; } | ~Nudge() {} | autograd
+autograd/check_gradient.cpp | ~Nudge() { to(before_); } | ~Nudge() {} | autograd
 autograd/check_gradient.cpp | if (once != twice) { | if (false) { | autograd
 autograd/check_gradient.cpp | else if (kink) | else if (false) | autograd
 autograd/check_gradient.cpp | gap <= tolerance * size + floor | gap <= tolerance + floor | autograd
@@ -94,8 +94,8 @@ autograd/check_gradient.cpp | generator.uniform(0.5, 1.5) * (generator.chance(0.
 autograd/check_gradient.cpp | if (!moves && input.zero_because.empty()) { | if (false) { | mutants
 autograd/dual.h | return chain(y, a, 1 - y * y); | return chain(y, a, 1 - y); | autograd
 autograd/dual.h | b, -(quotient * inverse)); | b, quotient * inverse); | autograd
-autograd/pointwise.h | if (step[1 + n + m] == 0) total[m].v = total[m].v + dx.v; | if (step[1 + n + m] == 0) total[m].v = dx.v; | autograd
-autograd/pointwise.h | if (!grad[i].fresh || alone) continue; | continue; | autograd
+autograd/kernels/pointwise_backward.h | if (step[1 + n + m] == 0) total[m].v = total[m].v + dx.v; | if (step[1 + n + m] == 0) total[m].v = dx.v; | autograd
+autograd/kernels/pointwise_backward.h | if (!grad[i].fresh || alone) continue; | continue; | autograd
 tensor/kernels/pack_math.h | 1.6666665459e-1f | 1.6667665459e-1f | tensor
 tensor/kernels/pointwise_rows.h | if (Add && stride == 0) *to += total.sum(); | if (Add && stride == 0) *to = total.sum(); | tensor
 tensor/kernels/strided_loop.h | offset[k] -= step_[axis][k] * length_[axis]; | offset[k] -= step_[axis][k]; | tensor
