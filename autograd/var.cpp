@@ -44,8 +44,8 @@ void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
           " was used up by an earlier backward. Compute the result again, or pass Graph::keep to the first "
           "backward; a state carried over from the last batch wants detach()");
     }
-    if (!node->inputs.empty() && node->grad.defined())
-      node->grad = Tensor();  // what an earlier kept backward left between the leaves
+    // What an earlier kept backward left between the leaves.
+    if (!node->inputs.empty() && node->grad.defined()) node->grad = Tensor();
   }
   if (!root->grad.defined()) root->grad = zeros_like(root->value);
   add_(root->grad, dy);
@@ -171,8 +171,8 @@ Node::Target Node::first_target() {
     grad = stretched ? zeros_like(value) : empty_like(value);
     return {grad, !stretched};
   }
-  thread_local std::vector<const Node*>
-      views;  // from this one down to what is not a view; a loop, because chains are long
+  // From this one down to what is not a view; a loop, because chains are long.
+  thread_local std::vector<const Node*> views;
   views.clear();
   Node* base = this;
   for (; passes_on(*base); base = base->inputs[0].node.get()) views.push_back(base);
