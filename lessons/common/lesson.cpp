@@ -22,11 +22,6 @@ namespace {
 
 constexpr int interrupted_code = 130;
 
-void complain(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
-
 // "09" of "09_bahdanau"
 std::string lesson_number(const Lesson& lesson) { return lesson.id.substr(0, lesson.id.find('_')); }
 

@@ -246,6 +246,11 @@ void say(std::string_view text) {
   std::fflush(stdout);
 }
 
+void complain(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 bool flush_stdout() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 
 }  // namespace gradus

@@ -46,6 +46,8 @@ std::string paint(const Terminal& terminal, Colour colour, std::string_view text
 
 // Writes to stdout and flushes, so that a file or pipe sees it at once. Errors are kept for flush_stdout.
 void say(std::string_view text);
+// The same to stderr, for what went wrong.
+void complain(std::string_view text);
 
 // Flushes stdout; false when something written to it was lost (disk full).
 bool flush_stdout();

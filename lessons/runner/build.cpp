@@ -23,11 +23,6 @@ namespace {
 
 constexpr int could_not_start = 127;
 
-void complain(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
-
 // Holds a file's lock for as long as it lives. Where there is no lock to be had, building goes on without.
 class BuildLock {
  public:

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "lessons/common/near.h"
 
@@ -84,9 +83,7 @@ std::string course_help(Lang lang) {
 
 int leave(const ParsedCommand& parsed) {
   const int code = parsed.exit_code.value_or(0);
-  std::FILE* stream = code == 0 ? stdout : stderr;
-  std::fwrite(parsed.text.data(), 1, parsed.text.size(), stream);
-  std::fflush(stream);
+  code == 0 ? say(parsed.text) : complain(parsed.text);
   return code;
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 #include "lessons/runner/exercise.h"
@@ -74,9 +73,8 @@ void choose_language(Course& course, const std::vector<std::string>& arguments) 
     try {
       update_state(course, [&](CourseState& state) { state.set("", "lang", said); });
       const bool watched = isatty(STDERR_FILENO) == 1;  // a pipe gets what was asked for and nothing else
-      if (watched && said == "zh") std::fputs("（已记住：中文；--lang en 换回英文）\n", stderr);
-      if (watched && said == "en" && !known.empty())
-        std::fputs("(remembered: English; --lang zh changes it)\n", stderr);
+      if (watched && said == "zh") complain("（已记住：中文；--lang en 换回英文）\n");
+      if (watched && said == "en" && !known.empty()) complain("(remembered: English; --lang zh changes it)\n");
     } catch (const std::exception&) {}  // a checkout that cannot be written: asked again next time
   }
   if (!valid && !known.empty() && std::getenv("GRADUS_LANG") == nullptr) {
