@@ -75,7 +75,10 @@ std::string wanted_lengths(const ShapeReport& report) {
   const int offset = report.has.rank() - report.needs.rank();
   for (int axis = 0; axis < report.needs.rank(); ++axis) {
     const std::size_t end = report.symbols.find_first_of(",)", start);
-    const std::string letter = report.symbols.substr(start, end - start);
+    // Without letters, where one operand has to be like the other, axes have their numbers only.
+    const bool lettered = report.symbols.find('(') != std::string::npos;
+    const std::string letter =
+        lettered ? report.symbols.substr(start, end - start) : "Axis{" + std::to_string(axis) + "}";
     start = end + 2;
     const bool there = axis + offset >= 0 && (leading || offset == 0);  // too few axes: then none is the same
     const bool same = there && report.has[axis + offset] == report.needs[axis];

@@ -39,6 +39,8 @@ TEST_SUITE("the place of an error") {
     CHECK(where == expected(line));
     CHECK(contains(text, "shape error in left * right"));
     CHECK(contains(text, "\n  place    ") == !where.empty());
+    const Var c = zeros(Shape{2, 5, 4}), d = zeros(Shape{2, 5, 3});
+    CHECK(contains(place([&] { c* d; }).second, "pass right with Axis{2} = 4\n"));
   }
 
   TEST_CASE("a layer: the line that called it, not one inside") {
