@@ -1,6 +1,7 @@
 // What lesson 03's exercise must do: differences and errors with known answers, then the exam for checkers.
 #include "lessons/common/check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -126,22 +127,27 @@ Result kinks() {
 
 // The exam's verdict; its questions are those that the mistake is named after.
 Result exam() {
-  return first_of({{"accepts", []() -> Result {
-                      const checker_exam::Result result = checker_exam::examine(accepts);
-                      if (result.passed()) return std::nullopt;
-                      check::Failure failure;
-                      failure.code = result.code;
-                      failure.why = {result.sentence.en, result.sentence.zh};
-                      failure.fix = {result.fix.en, result.fix.zh};
-                      for (const checker_exam::Mark& mark : result.marks) {
-                        if (mark.should_accept == mark.accepted) continue;
-                        failure.expected =
-                            std::string(mark.should_accept ? "yes" : "no") + "  (" + mark.question.en + ")";
-                        failure.got = mark.accepted ? "yes" : "no";
-                        break;
-                      }
-                      return failure;
-                    }}});
+  return first_of(
+      {{"accepts", []() -> Result {
+          const checker_exam::Result result = checker_exam::examine(accepts);
+          if (result.passed()) return std::nullopt;
+          if (std::none_of(result.marks.begin(), result.marks.end(), [](const auto& m) { return m.accepted; }))
+            return holds(false, "ACCEPTS_NOTHING",
+                         {"it says no to every backward, the right ones too: nothing gets it to say yes",
+                          "它对每个反向都说“不”，对的也一样：没有什么能让它说“是”"},
+                         "yes  (y = 3x + 1, right)", "no");
+          check::Failure failure;
+          failure.code = result.code;
+          failure.why = {result.sentence.en, result.sentence.zh};
+          failure.fix = {result.fix.en, result.fix.zh};
+          for (const checker_exam::Mark& mark : result.marks) {
+            if (mark.should_accept == mark.accepted) continue;
+            failure.expected = std::string(mark.should_accept ? "yes" : "no") + "  (" + mark.question.en + ")";
+            failure.got = mark.accepted ? "yes" : "no";
+            break;
+          }
+          return failure;
+        }}});
 }
 
 }  // namespace

@@ -196,7 +196,10 @@ const std::vector<check::Known>& known_mistakes() {
        "softmax over Axis{1}, the positions",
        {"sum over Axis{1}, and put that axis back with expand_new", "沿 Axis{1} 求和，再用 expand_new 把这个轴放回去"},
        "by-hand",
-       [] { return equal(softmax_rows(scores, 1), softmax(scores, Axis{0})); }},
+       [] {
+         const Var columns = sum(softmax_rows(scores, 1), Axis{0});
+         return equal(columns, Var(full(columns.shape(), 1.0, f64)));
+       }},
       {"TEMPERATURE_MULTIPLIED",
        in_softmax,
        {"a lower temperature must sharpen, and here it flattens", "温度降低时权重应当更尖锐，这里却更平"},

@@ -12,6 +12,7 @@ namespace {
 
 using check::first_of;
 using check::has_numbers;
+using check::holds;
 using check::has_shape;
 using check::Result;
 
@@ -59,6 +60,7 @@ Var sgd_steps(const std::vector<double>& gradients, const SgdOptions& options) {
 // L = (w - 1)^2 from w = 3 by train_step, plain descent: w after each step, and the losses.
 struct Path {
   std::vector<double> w, losses;
+  std::int64_t steps = 0;  // how often `step` was called
 };
 Path walk(std::int64_t steps, double largest, double rate = 0.1) {
   const Var w = parameter(tensor(Shape{1}, {3}, f64));
@@ -68,6 +70,7 @@ Path walk(std::int64_t steps, double largest, double rate = 0.1) {
     path.losses.push_back(train_step(
         all, [&] { return sum(square(w - 1)); }, largest,
         [&] {
+          ++path.steps;
           const NoGrad nothing_is_recorded;
           copy_(w.mutable_value(), (w - Var(w.grad()) * rate).value());
         }));
@@ -185,6 +188,11 @@ Result by_hand() {
       {in_step,
        [] {
          const Path path = walk(2, 1e9);
+         if (Result uncalled = holds(path.steps == 2, "STEP_NOT_CALLED",
+                                     {"each train_step calls step() once, to make the update",
+                                      "每个 train_step 都要调用一次 step()，由它来更新"},
+                                     "2 calls in two train_steps", std::to_string(path.steps)))
+           return uncalled;
          return has_numbers("w after two steps on (w - 1)^2", numbers(path.w), {2.6, 2.28});
        }},
       {in_step,

@@ -111,6 +111,12 @@ Result gru() {
                          {"the reset gate acts after the product with U_n, as in PyTorch; in the paper it acts before, "
                           "on s_prev",
                           "重置门在乘 U_n 之后才起作用，那是 PyTorch 的做法；论文里它先作用在 s_prev 上"});
+          if (agree(got, drawn_gru(GruReset::after, GruUpdate::replaces).step(my.x, my.s)))
+            return holds(
+                false, "GRU_RESET_AFTER",
+                {"two things differ from the paper: there the reset gate acts on s_prev, before the product with "
+                 "U_n, and z = 1 keeps the old state",
+                 "有两处与论文不同：论文里重置门在乘 U_n 之前作用在 s_prev 上；z = 1 时保留旧状态"});
           if (agree(got, drawn_gru(GruReset::before, GruUpdate::replaces).step(my.x, my.s)))
             return holds(
                 false, "GRU_UPDATE_SWAPPED",
@@ -135,6 +141,10 @@ Result lstm() {
           const LstmState right = my.lstm.step(my.x, {my.s, my.c});
           const Result wrong_c = has_numbers("c_t", got.c, right.c), wrong_h = has_numbers("h_t", got.h, right.h);
           if (!wrong_c && !wrong_h) return std::nullopt;
+          if (agree(got.h, right.c) && agree(got.c, right.h))
+            return holds(false, "LSTM_H_C_EXCHANGED",
+                         {"h and c are exchanged in what you return: LstmState is {h, c}",
+                          "返回值里 h 和 c 的位置反了：LstmState 是 {h, c}"});
           if (!wrong_c && agree(tanh(right.c) * got.h, right.h * right.c))
             return holds(false, "LSTM_NO_OUTPUT_TANH",
                          {"h is o times c itself; it is o times tanh(c), so that it stays below 1 however large c is",

@@ -155,6 +155,11 @@ Result taught() {
               return holds(false, "STATE_NOT_CARRIED",
                            {"the last logits do not change with the first token: each step starts from the same state",
                             "改掉第一个词，最后一步的 logits 也不变：每一步都从同一个状态开始"});
+            if (!has_numbers("", got, decode_teacher(my.decoder, my.target(my.targets), my.s_0, {}).logits))
+              return holds(false, "TF_SHIFT_MISSING",
+                           {"these are the logits of a decoder that reads what it is to say: the tokens before, of "
+                            "teacher_inputs, have to go in",
+                            "这是直接读取待预测词的解码器的 logits；读入的应当是 teacher_inputs 给出的前一个词"});
             return wrong;
           }
           if (!got.requires_grad())
@@ -168,24 +173,38 @@ Result taught() {
 
 Result written() {
   const Subject my;
-  const Ids expected = decode_greedy(my.decoder, my.target, my.s_0, {}, start, 6).tokens;
-  return first_of(
-      {{"write", [&]() -> Result {
-          const Ids got = write(my.s_0, 6, my.parts);
-          if (got == expected) return std::nullopt;
-          // The same loop that reads the start token at every step.
-          NoGrad no_grad;
-          const Ids only_start(Shape{2, 6}, start);
-          if (got == argmax(decode_teacher(my.decoder, my.target(only_start), my.s_0, {}).logits.value(), Axis{2}))
-            return holds(false, "GREEDY_NOT_FED_BACK",
-                         {"the token that was written is not the next input: the start token is read at every step",
-                          "写出的词没有作为下一步的输入：每一步读的都是起始符"},
-                         text_of(expected, 0), text_of(got, 0));
-          return holds(false, check::wrong_numbers,
-                       {"these are not the most probable tokens, fed back one after the other",
-                        "这不是每步取最可能的词再喂回去的结果"},
-                       text_of(expected, 0), text_of(got, 0));
-        }}});
+  const auto from = [&](const State& s_0) -> Result {
+    const Ids expected = decode_greedy(my.decoder, my.target, s_0, {}, start, 6).tokens;
+    const Ids got = write(s_0, 6, my.parts);
+    if (got == expected) return std::nullopt;
+    const std::int64_t row = text_of(got, 0) == text_of(expected, 0) ? 1 : 0;
+    NoGrad no_grad;
+    const Ids only_start(Shape{2, 6}, start);  // the same loop that reads the start token at every step
+    if (got == argmax(decode_teacher(my.decoder, my.target(only_start), s_0, {}).logits.value(), Axis{2}))
+      return holds(false, "GREEDY_NOT_FED_BACK",
+                   {"the token that was written is not the next input: the start token is read at every step",
+                    "写出的词没有作为下一步的输入：每一步读的都是起始符"},
+                   text_of(expected, row), text_of(got, row));
+    for (std::int32_t first = 0; first < start; ++first) {
+      if (got != decode_greedy(my.decoder, my.target, s_0, {}, first, 6).tokens) continue;
+      return holds(false, "START_TOKEN_WRONG",
+                   {"what is written is what follows another first token: the loop has to begin with parts.start",
+                    "写出的是以另一个词开头的结果：循环应当从 parts.start 开始"},
+                   text_of(expected, row), text_of(got, row));
+    }
+    return holds(false, check::wrong_numbers,
+                 {"these are not the most probable tokens, fed back one after the other",
+                  "这不是每步取最可能的词再喂回去的结果"},
+                 text_of(expected, row), text_of(got, row));
+  };
+  return first_of({{"write", [&]() -> Result {
+                      // Several states: from some of them another first token leads to the same words.
+                      for (const std::uint64_t seed : {5, 6, 7, 8, 9, 10, 11, 12}) {
+                        const DecoderInputs in = random_inputs(sizes, {.B = 2, .T_dec = 5, .T_enc = 5}, false, seed);
+                        if (Result wrong = from(State(in.s_0 * 2.0))) return wrong;
+                      }
+                      return std::nullopt;
+                    }}});
 }
 
 Result loss() {

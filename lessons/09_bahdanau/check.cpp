@@ -1,5 +1,6 @@
 // What lesson 09's exercise must do, in the order in which it is mended.
 #include <algorithm>
+#include <cmath>
 
 #include "lessons/09_bahdanau/exercise.h"
 #include "lessons/common/check_decoder.h"
@@ -164,15 +165,25 @@ Result step_by_hand() {
 
 // ---- the three checks, and the name of what is wrong
 
+// The right step around the learner's keys and score.
+Step step_of_the_course(const Var& y_emb, const State& s_prev, const Memory& memory, const DecoderParts& parts) {
+  const auto [context, weights] =
+      attend(additive_score(s_prev, memory.keys, parts.W_a, parts.v_a), memory.values, memory.mask);
+  const std::vector<Var> order =
+      Choices().context_first ? std::vector<Var>{context, y_emb} : std::vector<Var>{y_emb, context};
+  return {parts.cell.step(concat(order, Axis{1}), s_prev), context, weights};
+}
+
 struct Subject {
-  explicit Subject(bool with_mask, std::uint64_t seed = 2) : inputs(random_inputs(sizes(), extent, with_mask, seed)) {
+  explicit Subject(bool with_mask, std::uint64_t seed = 2, decltype(&decoder_step) step = decoder_step)
+      : inputs(random_inputs(sizes(), extent, with_mask, seed)) {
     const DecoderParts parts = drawn_parts(seed);
     std::vector<Parameter> named{{"W_a", parts.W_a}, {"U_a", parts.U_a}, {"v_a", parts.v_a}};
     for (const Parameter& p : reference_parameters(parts.cell)) named.push_back(p);
     decoder = under_test(
         "yours",
-        [parts](const Var& y_emb, const State& s_prev, const Memory& memory) {
-          return decoder_step(y_emb, s_prev, memory, parts);
+        [parts, step](const Var& y_emb, const State& s_prev, const Memory& memory) {
+          return step(y_emb, s_prev, memory, parts);
         },
         named, [parts](const Var& H, const std::optional<Mask>& mask) { return remember(parts, H, mask); });
   }
@@ -235,8 +246,9 @@ Result nothing_is_cut_off() {
     failure.why = {
         "a change of " + from + " reaches " + to + ", yet no gradient comes back: the tape is cut in between",
         from + " 的变化传得到 " + to + "，梯度却传不回来：中间断开了计算图"};
-    failure.fix = {"go on with the Var itself; Var(x.value()) has x's numbers and no tape",
-                   "直接用 Var 本身往下算；Var(x.value()) 只有 x 的数值，不在计算图上"};
+    failure.fix = {
+        "go on with the Var itself: Var(x.value()) has x's numbers and no tape, and so has all under a NoGrad",
+        "直接用 Var 本身往下算；Var(x.value()) 只有 x 的数值，不在计算图上，NoGrad 之下的结果也一样"};
     return failure;
   }
   return std::nullopt;
@@ -383,6 +395,10 @@ Result name_the_step() {
     return failure;
   }
   if (!same(got.weights, right.weights)) {
+    if (same(got.weights, softmax(right.weights, Axis{1})))
+      return known("normaliser", "twice", "decoder_step",
+                   {"attend takes the softmax of what it is given, and here that is weights already",
+                    "attend 会对传入的数做 softmax，而这里传入的已经是权重"});
     if (same(got.weights, asked_by(got.s_t).weights))
       return swapped({"the weights are those that s_t asks for, the state after the step",
                       "这些权重是用 s_t，即该步之后的状态查询得到的"});
@@ -402,15 +418,39 @@ Result name_the_step() {
   return std::nullopt;
 }
 
-Result diagnose() {
-  for (const auto& name_it : {name_the_score, name_the_step}) {
-    try {
-      if (Result named = name_it()) return named;
-    } catch (const Error&) {}  // what is thrown is the business of the parts
+bool score_is_right() {
+  const DecoderParts parts = drawn_parts(2);
+  const DecoderInputs in = random_inputs(sizes(), extent, false, 2);
+  const Score score(in.s_0, affine("keys", in.H, parts.U_a, Var()), parts);
+  return same(additive_score(in.s_0, score.keys, parts.W_a, parts.v_a), score.right());
+}
+
+bool is_finite() {
+  const Subject mine(true);
+  const DecoderParts parts = drawn_parts(2);
+  const Step step = decoder_step(select(mine.inputs.y_emb, Axis{1}, 0), mine.inputs.s_0,
+                                 remember(parts, mine.inputs.H, mine.inputs.mask), parts);
+  for (const Var& x : {step.weights, step.context, Var(step.s_t)}) {
+    for (const double number : x.value().to_vector()) {
+      if (!std::isfinite(number)) return false;
+    }
   }
+  return true;
+}
+
+Result diagnose() {
+  // A wrong score comes first: then the step around it is ours, so that its own mistakes wait for their turn.
+  bool in_the_score = false;
+  try {
+    if (!is_finite()) return std::nullopt;  // such numbers fit every formula
+    if (Result named = name_the_score()) return named;
+    in_the_score = !score_is_right();
+    Result named = in_the_score ? std::nullopt : name_the_step();
+    if (named) return named;
+  } catch (const Error&) {}  // what is thrown is the business of the parts
   diagnosis::Verdict verdict;
   for (const std::uint64_t seed : {2, 3, 4}) {  // other numbers, where some leave the choice between two names
-    const Subject mine(true, seed);
+    const Subject mine(true, seed, in_the_score ? step_of_the_course : decoder_step);
     verdict = diagnosis::diagnose(check::trace_of(mine.decoder, mine.inputs, "bahdanau2014"));
     std::erase_if(verdict.findings, asked_for);
     if (verdict.findings.empty() || verdict.findings.front().alias.size() < 2) break;
@@ -426,7 +466,9 @@ Result diagnose() {
                      "把 memory.mask 交给 attend：attend(scores, memory.values, memory.mask)"};
     }
   }
-  return check::passes(verdict);
+  Result found = check::passes(verdict);
+  if (found && in_the_score) found->place = "additive_score";
+  return found;
 }
 
 }  // namespace

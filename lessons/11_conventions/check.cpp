@@ -35,6 +35,7 @@ Result own_input(const Matrix& influence, bool expected, const std::string& code
 Result influence_by_hand() {
   const Matrix strictly_lower = matrix(3, 3, {0, 0, 0, .2, 0, 0, .1, .3, 0});
   const Matrix with_diagonal = matrix(3, 3, {.4, 0, 0, .2, .3, 0, .1, .3, .2});
+  const Matrix later = matrix(3, 3, {0, 0, 0, .2, 0, 0, .1, .3, .2});
   const Matrix tiny = matrix(3, 3, {0, 0, 0, .2, 1e-11, 0, .1, .3, 2e-12});
   return first_of({
       {"depends_on_own_input",
@@ -54,6 +55,14 @@ Result influence_by_hand() {
          return own_input(strictly_lower, false, "DIAGONAL_MISREAD",
                           {"only inputs of earlier steps have any influence here; entry (t, k) with k < t is the past",
                            "这里只有更早各步的输入有影响；k < t 的 (t, k) 属于过去"});
+       }},
+      {"depends_on_own_input",
+       [&] {
+         return own_input(
+             later, true, "DIAGONAL_MISREAD",
+             {"the last step's weights depend on that step's own input here, which is in the last row: look at "
+              "every step",
+              "这里最后一步的权重依赖该步自己的输入，它在最后一行：每一步都要看"});
        }},
       {"depends_on_own_input",
        [&] {
