@@ -78,24 +78,20 @@ const CourseLesson* current_lesson(const Course& course, const std::vector<std::
 
 void remember_check(const Course& course, const CourseLesson& lesson, const CheckReport& report, const fs::path& file) {
   if (!report.nothing.empty()) return;
-  try {
+  try_update_state(course, [&](CourseState& state) {
     const std::string source = read_file(file), hash = text_hash(source);
-    update_state(course, [&](CourseState& state) {
-      state.set("", "current", lesson.id);
-      state.set(lesson.id, "checked", hash);
-      state.set(lesson.id, "verdict", report.passed ? "PASSED" : report.first->code);
-      state.set(lesson.id, "place", report.passed ? "" : place_of(report, source, hint_places(course, lesson)));
-      if (report.passed) {
-        if (state.get(lesson.id, "state") != "passed") state.set(lesson.id, "passed_on", today());
-        state.set(lesson.id, "state", "passed");
-        state.set(lesson.id, "passed_file", hash);
-      } else if (state.get(lesson.id, "state").empty()) {
-        state.set(lesson.id, "state", "in progress");
-      }
-    });
-  } catch (const std::exception& error) {  // a full disk, say: the verdict is worth showing all the same
-    misuse("./gradus", error.what(), Lang::en);
-  }
+    state.set("", "current", lesson.id);
+    state.set(lesson.id, "checked", hash);
+    state.set(lesson.id, "verdict", report.passed ? "PASSED" : report.first->code);
+    state.set(lesson.id, "place", report.passed ? "" : place_of(report, source, hint_places(course, lesson)));
+    if (report.passed) {
+      if (state.get(lesson.id, "state") != "passed") state.set(lesson.id, "passed_on", today());
+      state.set(lesson.id, "state", "passed");
+      state.set(lesson.id, "passed_file", hash);
+    } else if (state.get(lesson.id, "state").empty()) {
+      state.set(lesson.id, "state", "in progress");
+    }
+  });
 }
 
 std::string full_report(const Course& course, const CourseLesson& lesson, const CheckReport& report,

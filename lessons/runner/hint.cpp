@@ -146,8 +146,8 @@ std::string next_hint(const Course& course, const CourseLesson& lesson, const st
   auto found = place_called(wanted.empty() ? seen : wanted);
   if (found == hints.end()) found = hints.begin();
   if (found == hints.end()) return std::string(tr(lang, "no hints here\n", "这里没有提示\n"));
-  int level = levels;
-  update_state(course, [&](CourseState& state) {
+  int level = 1;
+  try_update_state(course, [&](CourseState& state) {
     std::map<std::string, int> shown = shown_levels(state.get(lesson.id, "hints"));
     int& last = shown[found->place];
     last = all ? levels : std::min(last + 1, levels);
@@ -196,7 +196,7 @@ int solution_command(const Course& course, const std::vector<std::string>& argum
         lang);
     return 1;
   }
-  if (!passed) update_state(course, [&](CourseState& state) { state.set(lesson->id, "solution_seen", today()); });
+  if (!passed) try_update_state(course, [&](CourseState& state) { state.set(lesson->id, "solution_seen", today()); });
   say(read_file(exercise_files(course, *lesson).solution));
   return 0;
 }

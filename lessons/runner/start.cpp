@@ -34,7 +34,7 @@ bool place_new(const fs::path& file, const std::string& text) {
 }
 
 void remember_start(const Course& course, const CourseLesson& lesson, const std::string& starter) {
-  update_state(course, [&](CourseState& state) {
+  try_update_state(course, [&](CourseState& state) {
     state.set("", "current", lesson.id);
     state.set(lesson.id, "starter", text_hash(starter));
     if (state.get(lesson.id, "state").empty()) state.set(lesson.id, "state", "in progress");
@@ -113,7 +113,7 @@ int start_command(const Course& course, const std::vector<std::string>& argument
     say(fmt::format(fmt::runtime(tr(lang, "Your exercise: {}\n", "你的练习：{}\n")), shown(course, files.mine)));
   } else {
     const std::string begun_with = read_state(course).get(lesson->id, "starter");
-    update_state(course, [&](CourseState& state) { state.set("", "current", lesson->id); });
+    try_update_state(course, [&](CourseState& state) { state.set("", "current", lesson->id); });
     say(fmt::format(fmt::runtime(tr(lang, "{} is there already and stays as it is.\n", "{} 已经存在，保持不变。\n")),
                     shown(course, files.mine)));
     if (!begun_with.empty() && begun_with != text_hash(starter)) {
@@ -162,9 +162,14 @@ int reset_command(const Course& course, const std::vector<std::string>& argument
   }
   std::string starter = read_file(files.starter);
   if (variant > 0) starter = variant_text(files.starter.parent_path() / "variants.md", variant, lang) + starter;
-  write_file(files.mine, starter);
+  try {
+    write_file(files.mine, starter);
+  } catch (const FileError&) {
+    ::unlink(backup.c_str());
+    throw;
+  }
   remember_start(course, *lesson, starter);
-  update_state(course, [&](CourseState& state) {
+  try_update_state(course, [&](CourseState& state) {
     for (const char* key : {"checked", "verdict", "place"}) state.set(lesson->id, key, "");
   });
   say(fmt::format(fmt::runtime(tr(lang, "{} is as it was at the start; yours is kept: {}\n",

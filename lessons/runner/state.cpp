@@ -93,6 +93,12 @@ void update_state(const Course& course, const std::function<void(CourseState&)>&
   if (lock >= 0) ::close(lock);
 }
 
+void try_update_state(const Course& course, const std::function<void(CourseState&)>& change) {
+  try {
+    update_state(course, change);
+  } catch (const std::exception& error) { misuse("./gradus", error.what(), course.defaults.lang); }
+}
+
 std::string text_hash(std::string_view text) {
   std::uint64_t hash = 14695981039346656037u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;

@@ -32,6 +32,9 @@ CourseState read_state(const Course& course);
 // Reads, changes and writes it as one step, under a lock: two terminals do not lose each other's changes, and a program
 // that is killed leaves the old file or the new one. Throws FileError.
 void update_state(const Course& course, const std::function<void(CourseState&)>& change);
+// The same for commands whose answer is worth having without it: where it is not possible (a full disk, say), a line on
+// stderr says so.
+void try_update_state(const Course& course, const std::function<void(CourseState&)>& change);
 
 CourseState parse_state(std::string_view text);
 std::string to_text(const CourseState& state);
