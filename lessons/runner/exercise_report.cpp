@@ -10,11 +10,11 @@ namespace gradus {
 namespace {
 
 // "  label     text", wrapped with the text's lines below each other.
-std::string entry(std::string_view label, const std::string& text) {
+std::string labelled(std::string_view label, const std::string& text, int width) {
   if (text.empty()) return "";
   constexpr int indent = 12;
   std::string out;
-  const std::string wrapped = wrap_to_width(text, 80 - indent);
+  const std::string wrapped = wrap_to_width(text, width - indent);
   std::string left = "  " + std::string(label);
   for (std::size_t at = 0; at <= wrapped.size();) {
     const std::size_t end = std::min(wrapped.find('\n', at), wrapped.size());
@@ -51,6 +51,9 @@ std::string titles(const std::vector<PartReport>& parts, Lang lang, bool passed)
 std::string report_text(const CourseLesson& lesson, const CheckReport& report, const Terminal& terminal, Lang lang) {
   std::string out;
   if (!report.nothing.empty()) return report.nothing + "\n";
+  const auto entry = [width = std::clamp(terminal.width, 40, 80)](std::string_view label, const std::string& text) {
+    return labelled(label, text, width);
+  };
   if (report.passed) {
     out += paint(terminal, Colour::green,
                  fmt::format(fmt::runtime(tr(lang, "Lesson {} passed", "第 {} 课通过")), lesson.number())) +

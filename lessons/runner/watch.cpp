@@ -115,6 +115,8 @@ class Watcher {
 
   void check(bool was_saved) {
     seen_ = stamp_of(file());
+    terminal_ = find_terminal(options_);  // its width may have changed
+    if (terminal_.live) say(std::string(tr(options_.lang, "checking ...", "正在检查……")));
     const CheckReport report = check_file(course_, *lesson_, file(), {}, options_.lang);
     // From the file's own time on, so that noticing the save counts too.
     if (was_saved)
@@ -127,6 +129,8 @@ class Watcher {
       remember_check(course_, *lesson_, report, file());
       say(full_report(course_, *lesson_, report, terminal_, options_.lang));
       if (was_saved) say(timing());
+      say(fmt::format(fmt::runtime(tr(options_.lang, "  file      {}\n", "  文件      {}\n")),
+                      fs::relative(file(), course_.root).string()));
     }
     say(keys_line());
   }
