@@ -21,14 +21,21 @@ std::string position_text(const std::vector<std::int64_t>& position) {
   return "[" + out + "]";
 }
 
+// As many digits as it takes to see that the two differ.
+int digits_to_tell(double a, double b) {
+  int digits = 6;
+  while (digits < 17 && fmt::format("{:.{}g}", a, digits) == fmt::format("{:.{}g}", b, digits)) ++digits;
+  return digits;
+}
+
 // The numbers of the row in which the element stands: "(0.300089, 0.437498)", at most eight of them.
-std::string row_text(const std::vector<double>& numbers, std::size_t row_length, std::size_t element) {
+std::string row_text(const std::vector<double>& numbers, std::size_t row_length, std::size_t element, int digits) {
   constexpr std::size_t most = 8;
   const std::size_t start = row_length == 0 ? 0 : element / row_length * row_length;
   const std::size_t end = std::min(start + std::max<std::size_t>(row_length, 1), numbers.size());
   std::string out;
   for (std::size_t i = start; i < std::min(end, start + most); ++i) {
-    out += fmt::format("{}{:.6g}", i > start ? ", " : "", numbers[i]);
+    out += fmt::format("{}{:.{}g}", i > start ? ", " : "", numbers[i], digits);
   }
   return "(" + out + (end > start + most ? ", ...)" : ")");
 }
@@ -88,7 +95,21 @@ Result first_of(const std::vector<At>& checks) {
   return std::nullopt;
 }
 
-Result guarded(const std::function<Result()>& check) {
+namespace {
+
+// A NoGrad that outlives its function (static, or made with new) switches the tape off for all that follows.
+Result tape_is_on() {
+  if ((parameter(tensor(Shape{}, {1}, f64)) * 2.0).requires_grad()) return std::nullopt;
+  Failure failure =
+      plain("TAPE_LEFT_OFF", {"your code has switched the tape off and left it so: nothing gets a gradient",
+                              "你的代码关闭了计算图的记录，而且没有恢复：从此什么都没有梯度"});
+  failure.fix = {"NoGrad no_grad; as a local variable ends with its function: not static, not with new",
+                 "NoGrad no_grad; 写成局部变量就会随函数结束：不要用 static，也不要用 new"};
+  return failure;
+}
+
+// What is thrown becomes a failure.
+Result caught(const std::function<Result()>& check) {
   try {
     return check();
   } catch (const ShapeError& error) {
@@ -102,6 +123,14 @@ Result guarded(const std::function<Result()>& check) {
                   {"your code throws something that is no std::exception", "你的代码抛出了并非 std::exception 的东西"},
                   nullptr);
   }
+}
+
+}  // namespace
+
+Result guarded(const std::function<Result()>& check) {
+  const Result found = caught(check);
+  const Result off = tape_is_on();
+  return off && !(found && found->code == off->code) ? off : found;  // the inner one knows the place
 }
 
 Result first_known(const std::vector<Known>& mistakes) {
@@ -150,11 +179,16 @@ Result has_numbers(const std::string& what, const Var& got, const std::vector<do
     if (std::abs(numbers[i] - expected[i]) <= tolerance * largest) continue;
     Failure failure =
         plain(wrong_numbers, {fmt::format("{} is not what the formula gives", what), what + " 与公式算出的不同"});
+    if (!std::isfinite(numbers[i]) && std::isfinite(expected[i])) {
+      failure.why = {what + " is not finite: 0 / 0, the log or root of a negative number, or the exp of a huge one",
+                     what + " 不是有限的数：出现了 0 / 0、负数的对数或平方根，或很大的数的 exp"};
+    }
     const std::size_t row =
         got.rank() == 0 ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(got.shape()[got.rank() - 1], 1));
     const std::string name = row_name(what, got.shape(), row, i);
-    failure.expected = name + " = " + row_text(expected, row, i);
-    failure.got = name + " = " + row_text(numbers, row, i);
+    const int digits = digits_to_tell(expected[i], numbers[i]);
+    failure.expected = name + " = " + row_text(expected, row, i, digits);
+    failure.got = name + " = " + row_text(numbers, row, i, digits);
     return failure;
   }
   return std::nullopt;

@@ -1,10 +1,11 @@
 // main of the program that a learner's file is linked into: runs the lesson's parts and reports each on a pipe that
 // only ./gradus holds. It prints nothing: what appears on stdout comes from the learner's code.
 //
-//   program UNDEFINED_SYMBOLS TOKEN first|all VARIANT PIPE
+//   GRADUS_TOKEN=TOKEN program UNDEFINED_SYMBOLS first|all VARIANT PIPE
 //
-// Records are JSON objects, each followed by the byte 0x1e. The last record carries TOKEN; without it nothing has
-// passed, however the program ended.
+// Records are JSON objects, each between two bytes 0x1e, so that whatever else is written into the pipe spoils none of
+// them. Each carries TOKEN, and others do not count; only a crash is told without, which never makes a result better.
+// Without the last record nothing has passed, however the program ended.
 #include <execinfo.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -14,15 +15,27 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "lessons/common/check.h"
+#include "lessons/common/terminal.h"
 #include "nn/formats/json.h"
 
 namespace gradus::check {
 
 namespace {
+
+// Taken out of the environment while this library is loaded, which is before any code of the learner's file runs.
+std::string taken_token() {
+  char* given = std::getenv("GRADUS_TOKEN");
+  if (given == nullptr) return "";
+  std::string token = given;
+  std::memset(given, '-', token.size());
+  return token;
+}
+const std::string token = taken_token();
 
 int record_pipe = -1;
 int chosen_variant = 0;
@@ -36,24 +49,31 @@ void send(const char* text, std::size_t length) {
   }
 }
 
-void send(const Json& record) {
-  const std::string line = to_text(record) + "\x1e";  // the separator
+void send(Json record) {
+  record.set("token", token);
+  const std::string line = "\x1e" + to_text(record) + "\x1e";
   send(line.data(), line.size());
 }
 
-// A crash, or the end of the allowed time, says where it happened, then happens. Only what is allowed in a signal
-// handler.
-void on_crash(int signal_number) {
+// Says where the program is. The first `exact` addresses are of instructions, the others of what follows a call. Only
+// what is allowed in a signal handler.
+[[gnu::noinline]] void send_place(int exact) {
   void* addresses[64];
   const int depth = ::backtrace(addresses, 64);
-  char line[64 * 20 + 64] = "{\"crash\":[";
+  char line[64 * 20 + 64] = "\x1e{\"crash\":[";
   char* at = line + std::strlen(line);
   for (int i = 0; i < depth; ++i) {
     if (i > 0) *at++ = ',';
-    at = std::to_chars(at, line + sizeof line - 4, reinterpret_cast<std::uintptr_t>(addresses[i])).ptr;
+    const auto address = reinterpret_cast<std::uintptr_t>(addresses[i]);
+    at = std::to_chars(at, line + sizeof line - 4, i < exact ? address : address - 1).ptr;
   }
   std::memcpy(at, "]}\x1e", 3);
   send(line, static_cast<std::size_t>(at + 3 - line));
+}
+
+// A crash, or the end of the allowed time, says where it happened, then happens.
+void on_crash(int signal_number) {
+  send_place(4);  // this function and the one that it calls, the way into them, and where it broke
   ::signal(signal_number, SIG_DFL);
   ::raise(signal_number);
 }
@@ -76,19 +96,32 @@ void watch_for_crashes() {
 
 // Nothing may be allocated any more, so this is said at once and ends the program.
 [[noreturn]] void on_out_of_memory() {
-  constexpr char record[] = "{\"out_of_memory\":true}\x1e";
+  send_place(0);
+  constexpr char record[] = "\x1e{\"out_of_memory\":true}\x1e";
   send(record, sizeof record - 1);
   _exit(1);
 }
 
 Json words(const Words& text) { return Json::object({{"en", text.en}, {"zh", text.zh}}); }
 
+// What comes from the learner's code (the text of an exception, a name that it returned) may be long or no text at all.
+std::string tame(const std::string& text) {
+  constexpr std::size_t most = 600;
+  std::string out;
+  for (std::size_t at = 0; at < std::min(text.size(), most);) {
+    const std::size_t end = std::min({text.find('\n', at), text.size(), most});
+    out += printable(text.substr(at, end - at)) + (end < text.size() && text[end] == '\n' ? "\n" : "");
+    at = end + 1;
+  }
+  return text.size() > most ? out + "..." : out;
+}
+
 Json to_json(const Failure& failure, const Part& part) {
   return Json::object({{"code", failure.code},
                        {"place", failure.place},
                        {"why", words(failure.why)},
-                       {"expected", failure.expected},
-                       {"got", failure.got},
+                       {"expected", tame(failure.expected)},
+                       {"got", tame(failure.got)},
                        {"used", failure.used},
                        {"paper", failure.paper},
                        {"fix", words(failure.fix)},
@@ -140,7 +173,7 @@ std::string read_all(const char* file) {
   return text;
 }
 
-void run_parts(const char* symbols_file, const std::string& token, bool all) {
+void run_parts(const char* symbols_file, bool all) {
   Check check = lesson_check();
   const std::string symbols = read_all(symbols_file);
   check.parts.insert(check.parts.begin(), {"own_work", {"your own work", "自己动手"}, "", [&] {
@@ -163,7 +196,7 @@ void run_parts(const char* symbols_file, const std::string& token, bool all) {
     passed = passed && !failure;
     if (failure && !all) break;
   }
-  send(Json::object({{"verdict", passed ? "passed" : "failed"}, {"token", token}}));
+  send(Json::object({{"verdict", passed ? "passed" : "failed"}}));
 }
 
 }  // namespace
@@ -173,16 +206,14 @@ int variant() { return chosen_variant; }
 }  // namespace gradus::check
 
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
-  const std::string token = argv[2];
-  std::memset(argv[2], '-', token.size());  // not for the learner's code to find
+  if (argc != 5) return 2;
   const auto read = [](const char* text, int& number) { std::from_chars(text, text + std::strlen(text), number); };
-  read(argv[4], gradus::check::chosen_variant);
-  read(argv[5], gradus::check::record_pipe);
+  read(argv[3], gradus::check::chosen_variant);
+  read(argv[4], gradus::check::record_pipe);
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what is printed before a crash is seen
   gradus::check::watch_for_crashes();
   std::set_new_handler(gradus::check::on_out_of_memory);
-  gradus::check::run_parts(argv[1], token, std::string(argv[3]) == "all");
+  gradus::check::run_parts(argv[1], std::string(argv[2]) == "all");
   std::fflush(nullptr);
   _exit(0);
 }

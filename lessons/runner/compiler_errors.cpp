@@ -18,6 +18,9 @@ struct Explanation {
 // The first that fits is taken.
 const std::vector<Explanation>& explanations() {
   static const std::vector<Explanation> table = {
+      {R"(signal terminated program|unable to execute command|out of memory)",
+       {"the compiler gave up: what this file asks for takes too much memory, or makes a program of more than 64 MB",
+        "编译器放弃了：这个文件需要的内存太多，或生成的程序超过 64 MB"}},
       {R"(\\U0000|\\3\d\d|non-ASCII character|unexpected character <U\+|extended character|stray '.*' in program)",
        {"a character that is no C++ stands here, often a full-width ； ， （ ） “ ” from a Chinese keyboard",
         "这里有 C++ 不认识的字符，多半是中文输入法打出的全角 ； ， （ ） “ ”，请改成半角"}},
@@ -104,6 +107,7 @@ bool split(std::string_view line, const std::string& file, int& row, int& column
 
 CompilerError first_error(std::string_view output, const std::string& file) {
   CompilerError found;
+  const std::string_view all = output;
   int led_to_row = 0, led_to_column = 0;  // a line of the learner that a complaint elsewhere came from
   std::string elsewhere;
   while (!output.empty() && found.message.empty()) {
@@ -125,7 +129,8 @@ CompilerError first_error(std::string_view output, const std::string& file) {
     }
   }
   if (found.message.empty()) {
-    found.message = elsewhere;
+    const std::size_t memory = all.find("out of memory");
+    found.message = !elsewhere.empty() || memory == all.npos ? elsewhere : "out of memory";
     found.line = led_to_row;
     found.column = led_to_column;
   }

@@ -28,10 +28,10 @@ constexpr int cpu_seconds = 5;
 constexpr std::int64_t memory_mb = 1024, file_mb = 16;
 
 // The learner's line that was running, from the addresses of the crash. addr2line knows our own frames by file.
-int crashed_line(const fs::path& program, const Json& addresses, const std::string& file) {
+int crashed_line(const fs::path& program, const std::vector<std::int64_t>& addresses, const std::string& file) {
   Job job;
   job.words = {"addr2line", "-e", program.string()};
-  for (const Json& address : addresses.as_array()) job.words.push_back(fmt::format("{:x}", address.as_integer()));
+  for (const std::int64_t address : addresses) job.words.push_back(fmt::format("{:x}", address));
   job.wall_seconds = 5;
   const std::string output = run_job(job).output;
   const std::size_t at = output.find(file + ":");
@@ -80,48 +80,52 @@ check::Failure failure_of(const Json& json) {
 struct Records {
   std::vector<PartReport> parts;
   std::vector<std::string> sections;
-  std::string running;  // the part that had begun last and has not ended
-  std::optional<Json> crash;
+  std::string running;                             // the part that had begun last and has not ended
+  std::optional<std::vector<std::int64_t>> crash;  // addresses
   bool out_of_memory = false, finished = false, passed = false;
 };
+
+void take_record(const Json& record, const std::string& token, Records& records) {
+  if (const Json* addresses = record.find("crash")) {
+    std::vector<std::int64_t> list;
+    for (const Json& address : addresses->as_array()) list.push_back(address.as_integer());
+    records.crash = std::move(list);
+  } else if (record.find("out_of_memory") != nullptr) {
+    records.out_of_memory = true;
+  } else if (record.at("token").as_string() != token) {
+    return;  // forged
+  } else if (const Json* parts = record.find("parts")) {
+    for (const Json& part : parts->as_array()) {
+      PartReport report;
+      report.name = part.at("name").as_string();
+      report.title = words_of(part.at("title"));
+      records.parts.push_back(std::move(report));
+      records.sections.push_back(part.at("section").as_string());
+    }
+  } else if (const Json* name = record.find("begin")) {
+    records.running = name->as_string();
+  } else if (const Json* done = record.find("part")) {
+    records.running.clear();
+    for (PartReport& part : records.parts) {
+      if (part.name != done->as_string()) continue;
+      part.run = true;
+      part.seconds = record.at("seconds").as_double();
+      if (const Json& f = record.at("failure"); !f.is_null()) part.failure = failure_of(f);
+    }
+  } else if (const Json* verdict = record.find("verdict")) {
+    records.finished = true;
+    records.passed = verdict->as_string() == "passed";
+  }
+}
 
 Records read_records(const std::string& text, const std::string& token) {
   Records records;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\x1e', at);
-    if (end == text.npos) break;  // cut off in the middle
-    Json record;
+    const std::size_t end = std::min(text.find('\x1e', at), text.size());
     try {
-      record = parse_json(text.substr(at, end - at));
-    } catch (const std::exception&) { break; }
+      if (end > at) take_record(parse_json(text.substr(at, end - at)), token, records);
+    } catch (const std::exception&) {}  // cut off in the middle, or not written by the check
     at = end + 1;
-    if (const Json* parts = record.find("parts")) {
-      for (const Json& part : parts->as_array()) {
-        PartReport report;
-        report.name = part.at("name").as_string();
-        report.title = words_of(part.at("title"));
-        records.parts.push_back(std::move(report));
-        records.sections.push_back(part.at("section").as_string());
-      }
-    } else if (const Json* name = record.find("begin")) {
-      records.running = name->as_string();
-    } else if (const Json* done = record.find("part")) {
-      records.running.clear();
-      for (PartReport& part : records.parts) {
-        if (part.name != done->as_string()) continue;
-        part.run = true;
-        part.seconds = record.at("seconds").as_double();
-        if (const Json& f = record.at("failure"); !f.is_null()) part.failure = failure_of(f);
-      }
-    } else if (const Json* addresses = record.find("crash")) {
-      records.crash = *addresses;
-    } else if (record.find("out_of_memory") != nullptr) {
-      records.out_of_memory = true;
-    } else if (const Json* verdict = record.find("verdict");
-               verdict != nullptr && record.at("token").as_string() == token) {
-      records.finished = true;
-      records.passed = verdict->as_string() == "passed";
-    }
   }
   return records;
 }
@@ -181,7 +185,7 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
   // Run.
   const std::string token = new_token();
   Job run;
-  run.words = {build.program().string(), build.symbols().string(), token, options.all_parts ? "all" : "first",
+  run.words = {build.program().string(), build.symbols().string(), options.all_parts ? "all" : "first",
                std::to_string(report.variant)};
   run.records = true;
   if (options.fenced) {
@@ -194,7 +198,8 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
   run.most_output = 1 << 16;
   const bool sanitized = options.sanitize || build.sanitized_library();
   if (!sanitized) run.memory_mb = memory_mb;  // AddressSanitizer reserves all addresses there are
-  run.environment = {"ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=0:hard_rss_limit_mb=1024",
+  run.environment = {"GRADUS_TOKEN=" + token,
+                     "ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=0:hard_rss_limit_mb=1024",
                      "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"};
   const JobResult ran = run_job(run);
   report.run_seconds = ran.seconds;
@@ -240,7 +245,8 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
           make_failure("CRASH",
                        {"your code was aborted: an assertion failed, or an exception was thrown where none may leave",
                         "程序被中止：断言失败，或在不允许的地方抛出了异常"},
-                       ran.output.substr(0, 300));
+                       ran.output.substr(0, std::min<std::size_t>(300, ran.output.find_last_not_of('\n') + 1)));
+      if (ran.output.size() <= 300) report.printed.clear();  // it is told already
     } else if (signal_number == SIGFPE) {
       broke = make_failure("CRASH", {"an integer was divided by zero", "整数除以零"});
     } else {

@@ -23,6 +23,7 @@ using diagnosis::Words;
 
 constexpr double compile_wall_seconds = 60;
 constexpr std::int64_t largest_file = 1 << 20;
+constexpr std::int64_t compiler_memory_mb = 4096, object_mb = 64;  // a usual exercise: 400 MB and 1 MB
 
 Tools read_tools(const fs::path& build) {
   Tools tools;
@@ -82,6 +83,18 @@ std::string names_only(const std::string& nm_output, std::string_view kinds) {
   return names;
 }
 
+// The first line of the names that is, or belongs to, the library: whoever links with it gets this file's version, the
+// check included. Functions of the lesson are in a namespace of their own.
+std::string replaced_name(const std::string& defined) {
+  for (std::size_t at = 0; at < defined.size();) {
+    const std::size_t end = std::min(defined.find('\n', at), defined.size());
+    const std::string name = defined.substr(at, end - at);
+    at = end + 1;
+    if (name.starts_with("gradus::") && !name.starts_with("gradus::lesson")) return name.substr(0, name.find('('));
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string read_source(const fs::path& file, Lang lang, std::string& nothing) {
@@ -130,7 +143,7 @@ check::Failure make_failure(std::string code, Words why, std::string got) {
 Scratch::Scratch(const fs::path& build) {
   static int number = 0;
   directory_ = build / "exercises" / fmt::format("{}.{}", ::getpid(), ++number);
-  fs::create_directories(directory_);
+  make_writable_directory(directory_);
   remove_old(directory_.parent_path());
 }
 
@@ -171,6 +184,8 @@ bool ExerciseBuild::compile(CheckReport& report) {
                       {"-fdiagnostics-color=never", "-c", absolute_, "-o", (scratch_ / "mine.o").string()}});
   job.environment = {"LC_ALL=C", "CCACHE_DISABLE=1"};
   job.wall_seconds = compile_wall_seconds;
+  job.memory_mb = compiler_memory_mb;
+  job.file_mb = object_mb;
   const JobResult compiled = run_job(job);
   report.compile_seconds = compiled.seconds;
   if (!compiled.started || compiled.timed_out) {
@@ -196,7 +211,18 @@ bool ExerciseBuild::compile(CheckReport& report) {
   nm.wall_seconds = 10;
   const std::string symbols = run_job(nm).output;
   write_file(scratch_ / "symbols", names_only(symbols, "UVu"));
-  if (("\n" + names_only(symbols, "T")).find("\nmain\n") != std::string::npos) {
+  const std::string defined = names_only(symbols, "TDBR");
+  if (const std::string replaced = replaced_name(defined); !replaced.empty()) {
+    report.first = make_failure(
+        "REPLACES_LIBRARY",
+        {"this defines a name in the library's namespace, which may replace what the library has under that name: "
+         "write it into the lesson's namespace, or into namespace { }",
+         "这里在库的命名空间里定义了一个名字，可能会替换库中的同名实现：请写进本课的命名空间，或写进 namespace { }"},
+        replaced);
+    point_at(report, 0);
+    return false;
+  }
+  if (("\n" + defined).find("\nmain\n") != std::string::npos) {
     report.first = make_failure("DEFINES_MAIN", {"there is a main in this file; the check has its own, so remove it",
                                                  "文件里有 main 函数；检查程序自带 main，请删去"});
     point_at(report, 0);

@@ -16,6 +16,7 @@
 
 #ifdef __linux__
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 
 #include "lessons/common/interrupt.h"
@@ -24,7 +25,7 @@ namespace gradus {
 
 namespace {
 
-constexpr int could_not_start = 127;
+constexpr int could_not_start = 127, record_descriptor = STDERR_FILENO + 1;
 
 struct Pipe {
   int ends[2] = {-1, -1};
@@ -46,6 +47,13 @@ void limit(int what, std::int64_t soft, std::int64_t hard) {
   ::setrlimit(what, &bound);
 }
 
+void close_from(int first) {
+#if defined(__linux__) && defined(SYS_close_range)
+  if (::syscall(SYS_close_range, static_cast<unsigned>(first), ~0u, 0u) == 0) return;
+#endif
+  for (int descriptor = first; descriptor < 1024; ++descriptor) ::close(descriptor);
+}
+
 // What the child does between fork and exec.
 [[noreturn]] void become(const Job& job, const Pipe& output, const Pipe& records, char** words) {
   ::setpgid(0, 0);
@@ -58,9 +66,8 @@ void limit(int what, std::int64_t soft, std::int64_t hard) {
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(output.ends[1], STDOUT_FILENO);
   ::dup2(output.ends[1], STDERR_FILENO);
-  ::close(nothing);
-  ::close(output.ends[1]);
-  if (job.records) ::close(records.ends[0]);
+  if (job.records) ::dup2(records.ends[1], record_descriptor);
+  close_from(job.records ? record_descriptor + 1 : record_descriptor);  // what this program was given stays here
   limit(RLIMIT_CORE, 0, 0);
   if (job.cpu_seconds > 0) limit(RLIMIT_CPU, job.cpu_seconds, job.cpu_seconds + 1);
   if (job.memory_mb > 0) limit(RLIMIT_AS, job.memory_mb << 20, job.memory_mb << 20);
@@ -94,7 +101,7 @@ JobResult run_job(const Job& job) {
   Pipe output, records;
   if (!output.open() || (job.records && !records.open())) return failed();
   std::vector<std::string> texts = job.words;
-  if (job.records) texts.push_back(std::to_string(records.ends[1]));
+  if (job.records) texts.push_back(std::to_string(record_descriptor));
   std::vector<char*> words;
   for (std::string& text : texts) words.push_back(text.data());
   words.push_back(nullptr);

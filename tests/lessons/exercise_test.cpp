@@ -58,6 +58,9 @@ TEST_CASE("compiler errors: the first one in the learner's file, or the line tha
        "no matching function for call to 'f'", "Axis{1}", 9},
       {"m.cpp:14:1: error: expected '}' at end of input\n", "expected '}' at end of input", "{ has no }", 14},
       {"other.cpp:1:1: error: nothing of ours\n", "nothing of ours", "", 0},
+      {"g++: fatal error: File size limit exceeded signal terminated program as\n",
+       "File size limit exceeded signal terminated program as", "gave up", 0},
+      {"\ncc1plus: out of memory allocating 65536 bytes\n", "out of memory", "gave up", 0},
   };
   for (const Row& row : rows) {
     CAPTURE(row.output);

@@ -58,6 +58,8 @@ for directory in "$root"/lessons/[0-9]*; do
   check "$lesson: the starter compiles and fails" fails_for_good_reason "$directory/exercise.cpp" "$short"
   check "$lesson: the solution passes" verdict_is "$directory/solution.cpp" "$short" 0 PASSED ''
   check "$lesson: --solution checks it" gradus check "$short" --solution
+  { printf '#include <bits/stdc++.h>\nusing namespace std;\n' && cat "$directory/solution.cpp"; } >"$work/std.cpp"
+  check "$lesson: the solution passes with all of std in sight" verdict_is "$work/std.cpp" "$short" 0 PASSED ''
   mistakes=0
   for file in "$directory"/mistakes/*.cpp; do
     verdict=$(sed -n '1s|^// \([A-Z_]*\):.*|\1|p' "$file")
@@ -135,11 +137,15 @@ for file in missing_brace throws function_missing; do
   done
 done
 
+check 'forged records count for nothing' says '"parts_passed": 1,' gradus check 09 --json --file "$root/tests/fixtures/exercises/forges_records.cpp"
+
 explained() { says "$2" gradus check 09 --file "$root/tests/fixtures/exercises/$1.cpp"; }
 check 'a missing brace is explained' explained missing_brace 'a { has no } of its own'
 check 'an axis without its name is explained' explained axis_as_a_number 'an axis is written Axis{1}'
 check 'a full-width semicolon is explained' explained full_width_semicolon 'from a Chinese keyboard'
 check 'a missing return is explained' explained no_return 'every way through it must end in'
+check 'a compiler that gives up is explained' explained too_large 'the compiler gave up'
+check 'a number that is none is said to be so' explained gives_nan 'is not finite'
 check 'what is printed is shown' says 'H has rank 3' gradus check 09 --file "$root/tests/fixtures/exercises/prints.cpp"
 
 # What cannot be checked at all: exit code 2, and one line.
