@@ -1,5 +1,5 @@
 // A fence around somebody else's program: no network, no files but those that it needs, nothing that outlives it.
-// As far as the system allows: Linux namespaces and Landlock, which need no privilege. Elsewhere only the limits of
+// As far as the system allows: Linux namespaces, Landlock and seccomp, which need no privilege. Elsewhere only the limits of
 // process.h remain.
 #pragma once
 
@@ -16,7 +16,7 @@ struct Sandbox {
 // What this system can do.
 struct Fences {
   bool network = false;  // no network, and no process outlives the program
-  bool files = false;    // only Sandbox::readable
+  bool files = false;    // only Sandbox::readable, and nothing of other files is changed
 };
 Fences fences_here();
 

@@ -215,6 +215,7 @@ cp "$root/lessons/09_bahdanau/solution.cpp" "$class/ann/09_bahdanau/exercise.cpp
 cp "$root/lessons/09_bahdanau/mistakes/query_s_t.cpp" "$class/bob/09.cpp"
 cp "$root/tests/fixtures/exercises/segmentation_fault.cpp" "$class/O'Hara, \"Jo\"/09_bahdanau/exercise.cpp"
 : >"$work/neighbour.cpp"
+echo 'not to be lost' >"$work/victim"
 sed "s|PLACE|\"$work\"|" "$root/tests/fixtures/intruder.cpp" >"$class/zoe.cpp"
 sed 's/{0.300089, 0.437498}/{0.300089, 0.5}/' "$root/lessons/09_bahdanau/check.cpp" >"$work/checks/09.cpp"
 check 'grade' says 'grades.csv' gradus grade "$class" --lesson 09 --checks "$work/checks" --out "$work/grades"
@@ -225,7 +226,7 @@ check 'grade: a mistake by its name' in_table 'bob,09_bahdanau,0,course,ATTN_QUE
 check 'grade: a crash, and a name with a comma' in_table '"O'"'"'Hara, ""Jo""",09_bahdanau,0,course,CRASH,'
 fence() {
   grep -q LOOKED "$work/grades/grades.json" || { cat "$work/grades/grades.json"; return 1; }
-  ! grep -qE "READ|WROTE|CONNECTED" "$work/grades/grades.json" && [ ! -e "$work/mark" ] && ! pgrep -f 'sleep 31.4159' >/dev/null
+  ! grep -qE "READ|WROTE|CONNECTED|CUT|CHANGED" "$work/grades/grades.json" && [ -s "$work/victim" ] && [ ! -e "$work/mark" ] && ! pgrep -f 'sleep 31.4159' >/dev/null
 }
 if grep -q '"network": true' "$work/grades/grades.json" && grep -q '"files": true' "$work/grades/grades.json"; then
   check 'grade: no network, no files, nothing left behind' fence
