@@ -87,6 +87,7 @@ bool locale_is_utf8() {
   std::string locale = environment("LC_ALL");
   if (locale.empty()) locale = environment("LC_CTYPE");
   if (locale.empty()) locale = environment("LANG");
+  if (locale == "C" || locale == "POSIX") return false;
   const std::size_t dot = locale.find('.');
   if (dot == std::string::npos) return true;
   std::string charset = locale.substr(dot + 1);

@@ -1,7 +1,9 @@
 // Text on a terminal: how wide it is, cut, padded, wrapped, and safe to show.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "lessons/common/table.h"
 #include "lessons/common/terminal.h"
@@ -141,4 +143,18 @@ TEST_SUITE("terminal") {
           "  got 0.5\n");
     CHECK_THROWS_AS(table.add_row({"one"}), std::invalid_argument);
   }
+}
+
+TEST_CASE("terminal: line characters where the locale has them, and where nothing is said") {
+  const char* given = std::getenv("LC_ALL");
+  const std::string before = given == nullptr ? "" : given;
+  for (const auto& [locale, unicode] :
+       {std::pair("C.UTF-8", true), std::pair("zh_CN.utf8", true), std::pair("C", false), std::pair("POSIX", false),
+        std::pair("de_DE.ISO-8859-1", false), std::pair("de_DE", true)}) {
+    CAPTURE(locale);
+    setenv("LC_ALL", locale, 1);
+    CHECK(find_terminal(Options()).unicode == unicode);
+  }
+  if (given == nullptr) unsetenv("LC_ALL");
+  else setenv("LC_ALL", before.c_str(), 1);
 }
