@@ -62,6 +62,13 @@ int run_mine(const Course& course, const ParsedCommand& parsed) {
                     lesson->number()),
         lang);
   }
+  if (!std::filesystem::exists(exercise_files(course, *lesson).mine, ignored)) {
+    return misuse("./gradus run",
+                  fmt::format(fmt::runtime(tr(lang, "nothing is yours yet; first: ./gradus start {}",
+                                              "还没有你写的部分；请先运行：./gradus start {}")),
+                              lesson->number()),
+                  lang);
+  }
   int code = build_lesson(course.build, lesson->id, terminal, lang);
   if (code == 0) code = prepare_check(course, *lesson, terminal, lang);
   if (code != 0) return code;

@@ -165,6 +165,7 @@ check 'a device' nothing /dev/zero 'is no ordinary file'
 mine=$course/work/09_bahdanau/exercise.cpp
 check 'check before start: exit code 2' exits 2 gradus check 09
 check 'run --mine before start: exit code 2' exits 2 gradus run 09 --mine
+check 'run --mine before start says what to do' says 'first: ./gradus start 09' gradus run 09 --mine
 check 'the solution is not shown before' exits 1 gradus solution 09
 check 'start' says 'Your exercise: work/09_bahdanau/exercise.cpp' gradus start 09
 check 'the starter was copied' cmp "$mine" "$root/lessons/09_bahdanau/exercise.cpp"
