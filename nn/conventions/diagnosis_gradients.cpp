@@ -162,6 +162,8 @@ class Gradients {
           {"this convention is not run from parameters and inputs alone", "这种约定不能只用参数与输入来运行"});
     }
     for (const auto& [name, a] : out) outputs_.insert(name);
+    const bool bridged = model_.decoder.initial != InitialState::given;
+    if (trace_.kind == TraceKind::decoder && bridged) outputs_.insert("s_0");  // made from H, no input
     const Arrays given = of_outputs(out);
     if (given.empty())
       return not_checked(
@@ -249,7 +251,8 @@ class Gradients {
         if (const Array* g = reference::find(given, name)) ends[name] = *g;
       if (ends.empty()) continue;
       if (ends.size() < given.size()) all.push_back({ends});
-      if (trace_.kind == TraceKind::decoder && ends.size() == 1 && ends.count("s")) {
+      const bool from_s_0 = trace_.kind == TraceKind::decoder && model_.decoder.initial == InitialState::given;
+      if (from_s_0 && ends.size() == 1 && ends.count("s")) {
         Array& flows = ends.at("s");
         for (std::size_t b = 0; b < flows.dim(0); ++b) flows.set_row({b, 0}, Vec(flows.dim(2)));  // no step gives s_0
         all.push_back({ends, true, {{"s", get(out, "s")}}});

@@ -337,3 +337,29 @@ TEST_CASE("diagnosis: a detached carry says how the gradient of the states was r
   CHECK(v.code() == "CARRY_DETACHED");
   CHECK(noted(v).find("taken as the loss's own gradient: grad_h; if it holds") != std::string::npos);
 }
+
+TEST_CASE("diagnosis: where s_0 comes through a bridge, the bridge's gradient is checked and that of s_0 is not") {
+  Trace trace = make_example({.biases = 1, .starts = true}, {}, 3);
+  Model m;
+  m.decoder.cell = reference::GruConvention{};
+  m.decoder.initial = reference::InitialState::backward_first;
+  Arrays at = trace.arrays;
+  const Array s_0 = at.at("s_0");
+  for (const char* name : {"s", "alpha", "c", "logits", "s_0"}) at.erase(name);
+  const Arrays out = whole_forward(trace.kind, m, at);
+  for (std::size_t k = 0; k < trace.arrays.at("s").data.size(); ++k)
+    REQUIRE(std::fabs(out.at("s").data.at(k) - trace.arrays.at("s").data[k]) < 1e-12);
+  Array seed = reference::get(out, "logits");
+  for (std::size_t k = 0; k < seed.data.size(); ++k) seed.data[k] = .3 + .1 * static_cast<double>(k * k % 7);
+  const auto loss = [&](const Arrays& moved) {
+    return dot_of(reference::get(whole_forward(trace.kind, m, moved), "logits"), seed);
+  };
+  trace.gradients = {{"logits", seed}, {"s_0", s_0}};  // of s_0 whatever was kept
+  for (const char* name : {"W_s", "H", "W_a"}) trace.gradients[name] = differences(at, {name}, loss);
+  const Verdict right = diagnose(trace);
+  INFO(right.text());
+  CHECK(right.code() == "");
+  CHECK(noted(right).find("3 gradients agree") != std::string::npos);
+  for (double& x : trace.gradients.at("W_s").data) x = -x;
+  CHECK(diagnose(trace).code() == "GRAD_SIGN");
+}
