@@ -15,6 +15,7 @@
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/formulas.h"
 #include "nn/conventions/grammar_search.h"
+#include "nn/conventions/trace_names.h"
 
 namespace gradus::diagnosis {
 
@@ -85,7 +86,7 @@ class Search {
       if (!find_without_attention(group)) find(group);
     for (const auto& [i, options] : open_)
       if (!options.empty()) verdict_.open.push_back({all_[i].name, all_[i].what, all_[i].tell});
-    if (trace_.kind == TraceKind::decoder) look_at_weights();
+    if (trace_.kind == TraceKind::decoder) look_at_weights(), look_at_loss();
     conclude();
     if (options_.gradients && !trace_.gradients.empty() && !named_unknown_ && !forward_differs_) {
       Model model = base_;
@@ -131,8 +132,6 @@ class Search {
   }
 
   void set_base() {
-    for (char c : trace_.meta.gate_order)
-      if (c != ',' && c != ' ') owner_order_ += c == 'h' ? 'n' : c == 'c' ? 'g' : c;
     base_.decoder.layers = trace_.layers;
     base_.query_given = trace_.kind == TraceKind::decoder && there("query");
     base_.heads.heads = std::max<std::size_t>(trace_.meta.heads, 1);
@@ -141,6 +140,7 @@ class Search {
       if (gates == 3) base_.decoder.cell = GruConvention{};
       else if (gates == 4) base_.decoder.cell = LstmConvention{};
       else base_.decoder.cell = ElmanConvention{};
+      owner_order_ = gate_letters(trace_.meta.gate_order, gates);
     }
     if (trace_.kind == TraceKind::multi_head) base_.decoder.attention.score.score = Score::scaled_dot;
     chosen_.assign(all_.size(), -1);
@@ -981,6 +981,30 @@ class Search {
     verdict_.findings.push_back(f);
   }
 
+  // A formula on the trace's own logits. Which targets are padding is known only if they are negative or y_mask says it.
+  void look_at_loss() {
+    if (!there("logits") || !there("targets") || !there("loss")) return;
+    Trace alone;
+    alone.meta.topic = "cross_entropy", alone.single = single_;
+    for (const char* name : {"logits", "targets", "loss"}) alone.arrays[name] = get(given_, name);
+    if (there("y_mask")) alone.arrays["mask"] = get(given_, "y_mask");
+    const Verdict loss = diagnose_formula(alone, "");
+    const Vec& targets = get(given_, "targets").data;
+    const bool pads_known =
+        there("y_mask") || std::any_of(targets.begin(), targets.end(), [](double x) { return x < 0; });
+    if (loss.find("UNKNOWN") && !pads_known) {
+      verdict_.notes.push_back({"no known cross-entropy gives this loss; if some targets are padding, dump y_mask",
+                                "没有已知的交叉熵能得到这个 loss；若部分目标是填充，请另存 y_mask"});
+      return;
+    }
+    verdict_.findings.insert(verdict_.findings.end(), loss.findings.begin(), loss.findings.end());
+    verdict_.open.insert(verdict_.open.end(), loss.open.begin(), loss.open.end());
+    verdict_.choices.insert(verdict_.choices.end(), loss.choices.begin(), loss.choices.end());
+    if (loss.follows.empty()) return;
+    follows_en_.push_back("the loss is the " + loss.follows.en);
+    follows_zh_.push_back("损失" + loss.follows.zh);
+  }
+
   bool has_padding() const {
     const Array* mask = reference::find(given_, "mask");
     return mask && std::any_of(mask->data.begin(), mask->data.end(), [](double x) { return x == 0; });
@@ -1008,6 +1032,13 @@ class Search {
       verdict_.follows.zh += (i ? "；" : "") + follows_zh_[i];
     }
     if (trace_.kind == TraceKind::decoder && !claim_) name_hybrid();
+    for (const std::string& key : trace_.meta.ignored)
+      if (key != "made_with")
+        verdict_.notes.push_back(
+            {"meta.json: '" + key +
+                 "' is no key that is read here; these are claims, gate_order, "
+                 "layout, heads, topic",
+             "meta.json：没有用到 '" + key + "'；可用的键是 claims、gate_order、layout、heads、topic"});
     for (const std::string& name : trace_.ignored) {
       if (name == "made_with") continue;
       verdict_.notes.push_back({"'" + name + "' is no name that is read here", "没有用到名为 '" + name + "' 的数组"});

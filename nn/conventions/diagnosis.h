@@ -30,7 +30,4 @@ struct Answer {
 };
 Answer diagnose_file(const std::string& path, const std::string& claim = "", Lang lang = Lang::en, bool json = false);
 
-// How to dump a trace from PyTorch, TensorFlow/Keras and NumPy, the names, and the claims.
-std::string diagnosis_help(Lang lang = Lang::en);
-
 }  // namespace gradus::diagnosis

@@ -1888,6 +1888,13 @@ const Topic& topic_of(const Trace& trace) {
 
 }  // namespace
 
+std::vector<TopicNames> topic_names() {
+  std::vector<TopicNames> all;
+  for (const Topic& t : topics())
+    all.push_back({t.name, {t.needs.begin(), t.needs.end()}, {t.outputs.begin(), t.outputs.end()}});
+  return all;
+}
+
 Verdict diagnose_formula(const Trace& trace, const std::string& claim) {
   const Topic& topic = topic_of(trace);
   Verdict verdict;

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "nn/conventions/trace_names.h"
 #include "nn/formats/json.h"
 #include "nn/formats/npy.h"
 #include "nn/formats/safetensors.h"
@@ -31,100 +32,6 @@ using reference::Vec;
 
 // ---- names
 
-struct Alias {
-  const char* name;  // ours
-  std::vector<const char*> others;
-};
-
-const std::vector<Alias>& decoder_names() {
-  static const std::vector<Alias> names = {
-      {"H",
-       {"encoder_outputs", "encoder_output", "enc_outputs", "enc_output", "enc_out", "memory_bank", "annotations",
-        "encoder_states", "encoder_hidden_states", "encoder_hiddens", "memory"}},
-      {"s", {"decoder_states", "dec_states", "dec_hidden", "decoder_hidden_states", "decoder_hiddens", "h", "states"}},
-      {"m", {"memories", "cell_states", "decoder_cells"}},
-      {"e", {"scores", "energies", "energy", "attn_scores", "attention_scores"}},
-      {"alpha",
-       {"attn", "attention", "attn_weights", "attention_weights", "weights", "alignments", "alignment", "alphas",
-        "align_vectors", "attns", "a"}},
-      {"c", {"context", "contexts", "context_vectors", "context_vector", "attn_context", "ctx"}},
-      {"htilde",
-       {"h_tilde", "s_tilde", "stilde", "attentional", "attention_vector", "attn_vector", "attn_h", "attn_hidden",
-        "attention_vectors"}},
-      {"logits", {"output_logits", "dec_logits"}},
-      {"y_emb",
-       {"embedded", "emb", "dec_emb", "decoder_emb", "decoder_inputs", "dec_inputs", "target_emb", "y", "embeddings"}},
-      {"query", {"queries", "q"}},
-      {"mask", {"src_mask", "memory_mask", "attention_mask", "encoder_mask"}},
-      {"padding", {"key_padding_mask", "src_key_padding_mask", "padding_mask", "memory_key_padding_mask"}},
-      {"lengths", {"memory_lengths", "src_lengths", "enc_lens", "src_len", "src_lens", "input_lengths", "enc_lengths"}},
-      {"y_mask", {"tgt_mask", "target_mask"}},
-      {"s_0", {"s0", "h0", "h_0", "hx", "initial_state", "dec_init"}},
-      {"cell_0", {"c0", "c_0", "cx", "m_0"}},
-      {"s_0_l0", {"s_0_bottom"}},
-      {"cell_0_l0", {"c_0_bottom", "c0_bottom"}},
-      {"s_0_l1", {}},
-      {"cell_0_l1", {}},
-      {"W_a", {"Wa", "W1.kernel*", "query_layer.kernel*", "linear_query.weight", "linear_in.weight*", "attn_W"}},
-      {"U_a", {"Ua", "W2.kernel*", "memory_layer.kernel*", "linear_context.weight", "attn_U"}},
-      {"v_a", {"Va", "V.kernel*", "attention_v", "v", "attn_v"}},
-      {"b_a", {"linear_query.bias", "W1.bias", "query_layer.bias"}},
-      {"b_a2", {"W2.bias", "memory_layer.bias", "b_U_a"}},
-      {"b_v", {"V.bias", "b_v_a"}},
-      {"W_c", {"Wc", "linear_out.weight", "attention_layer.kernel*", "attn_combine"}},
-      {"b_c", {"linear_out.bias", "attention_layer.bias"}},
-      {"W_o", {"Wo", "fc", "out", "generator", "generator.0", "output_layer", "out_proj", "projection.kernel*"}},
-      {"b_o", {"projection.bias"}},
-      {"U_o", {}},
-      {"V_o", {}},
-      {"C_o", {}},
-      {"W_s", {"Ws", "bridge"}},
-      {"b_s", {}},
-  };
-  return names;
-}
-
-const std::vector<Alias>& recurrent_names() {
-  static const std::vector<Alias> names = {
-      {"x", {"X", "input", "inputs"}},
-      {"h", {"Y", "output", "outputs", "hidden_states"}},
-      {"c", {"cells", "cell_states"}},
-      {"h0", {"initial_h", "h_0", "hx", "initial_state"}},
-      {"c0", {"initial_c", "c_0", "cx"}},
-      {"h_n", {"Y_h", "h_T", "final_h", "final_state"}},
-      {"c_n", {"Y_c", "c_T", "final_c"}},
-      {"lengths", {"sequence_lens", "seq_lens", "seq_lengths", "x_lengths", "input_lengths", "src_lengths"}},
-      {"mask", {}},
-      {"start", {"decoder_start", "s_0"}},
-  };
-  return names;
-}
-
-const std::vector<Alias>& multi_head_names() {
-  static const std::vector<Alias> names = {
-      {"query", {"Q", "queries", "q", "x"}},
-      {"key", {"K", "keys", "k"}},
-      {"value", {"V", "values", "v"}},
-      {"memory", {}},
-      {"alpha", {"attn", "attention", "attn_weights", "attention_weights", "weights", "attn_output_weights"}},
-      {"output", {"attn_output", "context", "c", "out"}},
-      {"mask", {}},
-      {"padding", {"key_padding_mask", "padding_mask"}},
-      {"lengths", {"memory_lengths", "key_lengths"}},
-      {"W_Q", {"q_proj", "q_proj_weight", "W_q", "linear_query"}},
-      {"W_K", {"k_proj", "k_proj_weight", "W_k", "linear_keys"}},
-      {"W_V", {"v_proj", "v_proj_weight", "W_v", "linear_values"}},
-      {"W_O", {"out_proj", "o_proj", "W_o", "final_linear"}},
-      {"b_Q", {"q_proj.bias", "b_q"}},
-      {"b_K", {"k_proj.bias", "b_k"}},
-      {"b_V", {"v_proj.bias", "b_v"}},
-      {"b_O", {"out_proj.bias", "b_o"}},
-      {"in_proj", {"in_proj_weight"}},
-      {"in_proj_bias", {}},
-  };
-  return names;
-}
-
 std::string with_dots(std::string name) {
   if (const std::size_t colon = name.rfind(':'); colon != std::string::npos) name.resize(colon);  // "kernel:0"
   std::replace(name.begin(), name.end(), '/', '.');
@@ -138,38 +45,37 @@ struct CellName {
 };
 
 CellName cell_name(const std::string& tail) {
-  static const std::vector<std::pair<std::string, std::string>> stems = {
-      {"weight_ih", "W"}, {"weight_hh", "U"}, {"bias_ih", "b"}, {"bias_hh", "b_u"}, {"W_ih", "W"},
-      {"W_hh", "U"},      {"b_ih", "b"},      {"b_hh", "b_u"},  {"W", "W"},         {"U", "U"},
-      {"b_u", "b_u"},     {"b", "b"},         {"bias", "b"}};
-  if (tail == "kernel") return {"W", true};
-  if (tail == "recurrent_kernel") return {"U", true};
-  for (const auto& [stem, ours] : stems) {
-    if (tail.rfind(stem, 0) != 0) continue;
-    std::string rest = tail.substr(stem.size());
-    std::string suffix;
-    if (rest.rfind("_l", 0) == 0) {
-      std::size_t digits = 2;
-      while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
-      if (digits == 2 || digits > 4) continue;
-      if (rest.substr(2, digits - 2) != "0") suffix = rest.substr(0, digits);
-      rest = rest.substr(digits);
+  for (const TraceName& part : cell_names()) {
+    std::vector<std::string> stems(part.others.begin(), part.others.end());
+    stems.push_back(part.name);
+    for (const std::string& stem : stems) {
+      if (stem.ends_with("*") && tail + "*" == stem) return {part.name, true};
+      if (tail.rfind(stem, 0) != 0) continue;
+      std::string rest = tail.substr(stem.size());
+      std::string suffix;
+      if (rest.rfind("_l", 0) == 0) {
+        std::size_t digits = 2;
+        while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
+        if (digits == 2 || digits > 4) continue;
+        if (rest.substr(2, digits - 2) != "0") suffix = rest.substr(0, digits);
+        rest = rest.substr(digits);
+      }
+      if (rest == "_reverse" || rest == "_backward") suffix += "_reverse", rest.clear();
+      if (rest == "_forward") rest.clear();
+      if (rest.empty()) return {part.name + suffix};
     }
-    if (rest == "_reverse" || rest == "_backward") suffix += "_reverse", rest.clear();
-    if (rest == "_forward") rest.clear();
-    if (rest.empty()) return {ours + suffix};
   }
   return {};
 }
 
 // Finds `name` or a tail of it ("decoder.attn.W_a" -> "W_a") in the table. A star after an alias: stored transposed.
-CellName named(const std::vector<Alias>& table, const std::string& name, bool cells) {
+CellName named(const std::vector<TraceName>& table, const std::string& name, bool cells) {
   for (std::string tail = with_dots(name);;) {
     std::string bare = tail;
     bool weight = false, bias = false;
     if (bare.size() > 7 && bare.ends_with(".weight")) bare.resize(bare.size() - 7), weight = true;
     if (bare.size() > 5 && bare.ends_with(".bias")) bare.resize(bare.size() - 5), bias = true;
-    for (const Alias& alias : table) {
+    for (const TraceName& alias : table) {
       std::vector<std::string> spelled = {alias.name};
       spelled.insert(spelled.end(), alias.others.begin(), alias.others.end());
       for (std::string other : spelled) {
@@ -320,8 +226,8 @@ std::string stack_gates(Arrays& arrays, std::map<std::string, std::string>& read
     std::vector<std::string> names;
   };
   std::vector<Gate> gates;
-  if (has("U_r") && has("U_z")) gates = {{'r', {"r"}}, {'z', {"z"}}, {'n', {"n", "h", "c"}}};
-  else if (has("U_i") && has("U_f")) gates = {{'i', {"i"}}, {'f', {"f"}}, {'g', {"g", "c"}}, {'o', {"o"}}};
+  if (has("U_r") && has("U_z")) gates = {{'r', {"r"}}, {'z', {"z", "u"}}, {'n', {"n", "h", "c"}}};
+  else if (has("U_i") && has("U_f")) gates = {{'i', {"i"}}, {'f', {"f"}}, {'g', {"g", "c", "j"}}, {'o', {"o"}}};
   else return "";
   std::string order;
   for (const Gate& gate : gates) order += gate.letter;
@@ -460,7 +366,7 @@ class JointKernels {
 
 // ---- one kind of trace after the other
 
-bool any(const Arrays& raw, const std::vector<Alias>& table, std::initializer_list<const char*> wanted) {
+bool any(const Arrays& raw, const std::vector<TraceName>& table, std::initializer_list<const char*> wanted) {
   for (const auto& [name, a] : raw) {
     const CellName is = named(table, name, true);
     if (std::any_of(wanted.begin(), wanted.end(), [&](const char* want) { return is.name == want; })) return true;
@@ -468,10 +374,11 @@ bool any(const Arrays& raw, const std::vector<Alias>& table, std::initializer_li
   return false;
 }
 
-Arrays rename(const Arrays& raw, const std::vector<Alias>& table, bool cells, Trace& trace, bool gradients) {
-  static const std::set<std::string> gates = {"W_r", "W_z", "W_n", "W_h", "U_r",   "U_z",   "U_n",  "U_h", "b_r",
-                                              "b_z", "b_n", "b_h", "W_i", "W_f",   "W_g",   "U_i",  "U_f", "U_g",
-                                              "b_i", "b_f", "b_g", "U_c", "b_u_r", "b_u_z", "b_u_n"};
+Arrays rename(const Arrays& raw, const std::vector<TraceName>& table, bool cells, Trace& trace, bool gradients) {
+  static const std::set<std::string> gates = {"W_r",   "W_z", "W_n", "W_h", "U_r", "U_z", "U_n",   "U_h",
+                                              "b_r",   "b_z", "b_n", "b_h", "W_i", "W_f", "W_g",   "U_i",
+                                              "U_f",   "U_g", "b_i", "b_f", "b_g", "U_c", "b_u_r", "b_u_z",
+                                              "b_u_n", "W_j", "U_j", "b_j", "W_u", "U_u", "b_u_u"};
   Arrays out;
   std::map<std::string, std::string> from;
   for (const auto& [name, a] : raw) {
@@ -522,7 +429,7 @@ void read_decoder(Trace& trace) {
   for (Arrays* bag : {&a, &trace.gradients}) {
     if (single_example) {
       add_batch(*bag, sequences, 3);
-      add_batch(*bag, {"s_0", "cell_0", "mask", "padding", "y_mask"}, 2);
+      add_batch(*bag, {"s_0", "cell_0", "mask", "padding", "y_mask", "targets"}, 2);
     }
     if (trace.meta.layout == "time_major")
       for (const char* name : sequences)
@@ -559,6 +466,7 @@ void read_decoder(Trace& trace) {
   is.need(a, "query", {"B", "T_dec", "d_q"});
   is.need(a, "htilde", {"B", "T_dec", "d_htilde"});
   is.need(a, "logits", {"B", "T_dec", "vocab"});
+  is.need(a, "targets", {"B", "T_dec"});
   const std::size_t T_dec = is.value("T_dec");
   if (T_dec) is.set("T_dec + 1", T_dec + 1, "T_dec = " + std::to_string(T_dec) + " steps");
   if (auto s = a.find("s"); s != a.end() && T_dec && s->second.shape.size() == 3 && s->second.shape[1] == T_dec) {
@@ -614,7 +522,7 @@ void read_decoder(Trace& trace) {
     a["s_0"] = first;
   }
   for (std::size_t l = 1; find(a, "W_l" + std::to_string(l)); ++l) trace.layers = l + 1;
-  need_finite(a, {"s", "m", "e", "alpha", "c", "htilde", "logits"});
+  need_finite(a, {"s", "m", "e", "alpha", "c", "htilde", "logits", "loss"});
 }
 
 void read_recurrent(Trace& trace) {
@@ -796,7 +704,10 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
   Trace trace;
   trace.meta = meta;
   trace.single = single;
-  if (raw.empty()) refuse("there is no array in it; docs/diagnosis.md lists the names");
+  if (raw.empty()) refuse("there is no array in it; ./gradus diagnose --help lists the names");
+  if (!meta.layout.empty() && meta.layout != "time_major")
+    refuse("meta.json: no layout is called \"" + meta.layout +
+           "\"; \"time_major\" says that sequences are (T, B, ...), batch first needs no word");
   for (const auto& [name, a] : raw) {
     std::size_t n = 1;
     for (std::size_t d : a.shape) n *= d;
@@ -874,7 +785,7 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
 }
 
 std::string missing_part(const Arrays& raw) {
-  const auto has = [&](const std::vector<Alias>& table, std::initializer_list<const char*> names) {
+  const auto has = [&](const std::vector<TraceName>& table, std::initializer_list<const char*> names) {
     return any(raw, table, names);
   };
   const auto& cell = recurrent_names();
@@ -923,6 +834,9 @@ Meta parse_meta(std::string_view text) {
       refuse("meta.json: heads should be a number from 1 to 4096");
     meta.heads = static_cast<std::size_t>(heads->as_integer());
   }
+  for (const auto& [key, value] : json.as_object())
+    if (key != "claims" && key != "gate_order" && key != "layout" && key != "topic" && key != "heads")
+      meta.ignored.push_back(key);
   return meta;
 }
 
@@ -970,7 +884,7 @@ Trace read_trace(const std::filesystem::path& path) {
     std::sort(files.begin(), files.end());
     for (const auto& file : files) { arrays[file.stem().string()] = to_array(read_npy(file), single); }
     if (files.empty())
-      refuse("there is no .npy file in " + path.string() + "; docs/diagnosis.md shows how to dump one");
+      refuse("there is no .npy file in " + path.string() + "; ./gradus diagnose --help shows how to dump one");
     if (const auto file = path / "meta.json"; std::filesystem::exists(file, failed)) {
       try {
         meta = parse_meta(text_of(file));
@@ -986,6 +900,8 @@ Trace read_trace(const std::filesystem::path& path) {
     word("gate_order", meta.gate_order);
     word("layout", meta.layout);
     word("topic", meta.topic);
+    if (std::string heads; word("heads", heads), !heads.empty())
+      meta.heads = parse_meta("{\"heads\": " + heads + "}").heads;
   }
   try {
     return make_trace(std::move(arrays), meta, single);

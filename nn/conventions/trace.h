@@ -16,12 +16,12 @@ enum class TraceKind { decoder, recurrent, multi_head, formula };
 
 // What the owner knows and says, from meta.json or a safetensors file's metadata. All of it may be empty.
 struct Meta {
-  std::string claims;      // "bahdanau2014", "luong2015", "cho2014", "pytorch", ...
-  std::string gate_order;  // "r,z,n": of the stacked weights
-  std::string
-      layout;  // "time_major": axes 0 and 1 of sequences are exchanged when reading; "row_vectors": W is (in, out)
-  std::string topic;      // of a formula trace, where the names alone do not say
-  std::size_t heads = 0;  // of multi-head attention, where alpha does not show it
+  std::string claims;                // "bahdanau2014", "luong2015", "cho2014", "pytorch", ...
+  std::string gate_order;            // "r,z,n": of the stacked weights
+  std::string layout;                // "time_major": axes 0 and 1 of sequences are exchanged when reading
+  std::string topic;                 // of a formula trace, where the names alone do not say
+  std::size_t heads = 0;             // of multi-head attention, where alpha does not show it
+  std::vector<std::string> ignored;  // keys of meta.json that nothing reads
 };
 
 // Arrays batch first under the names of docs/diagnosis.md, in the shapes of the papers: W and U stacked gate over gate,
