@@ -38,10 +38,7 @@ struct Dual {
 };
 
 // The number e_k was added to: value v, and d/d(input k) = 1.
-template <unsigned k, class V> Dual<V, (1u << k)> seed(V v) {
-  using T = std::remove_cvref_t<decltype(v.v[0])>;
-  return {v, {V::broadcast(T{1})}};
-}
+template <unsigned k, class V> Dual<V, (1u << k)> seed(V v) { return {v, {V::broadcast(1)}}; }
 
 // Chain rule with one operand: the outer derivative times every partial.
 template <class V, unsigned A> Dual<V, A> chain(V value, const Dual<V, A>& a, V da) {
@@ -127,10 +124,15 @@ template <class V, unsigned A, Number N> auto operator/(N n, const Dual<V, A>& a
   return chain(quotient, a, -(quotient / a.value));
 }
 
+// Slopes that are known from the result y.
+inline constexpr auto slope_of_exp = [](auto y) { return y; };
+inline constexpr auto slope_of_tanh = [](auto y) { return 1 - y * y; };
+inline constexpr auto slope_of_sigmoid = [](auto y) { return y * (1 - y); };
+
 // d exp = exp
 template <class V, unsigned A> auto exp(const Dual<V, A>& a) {
   const V y = exp(a.value);
-  return chain(y, a, y);
+  return chain(y, a, slope_of_exp(y));
 }
 // d log x = 1/x
 template <class V, unsigned A> auto log(const Dual<V, A>& a) { return chain(log(a.value), a, 1 / a.value); }
@@ -142,12 +144,12 @@ template <class V, unsigned A> auto sqrt(const Dual<V, A>& a) {
 // d tanh = 1 - tanh^2
 template <class V, unsigned A> auto tanh(const Dual<V, A>& a) {
   const V y = tanh(a.value);
-  return chain(y, a, 1 - y * y);
+  return chain(y, a, slope_of_tanh(y));
 }
 // d sigmoid = sigmoid (1 - sigmoid)
 template <class V, unsigned A> auto sigmoid(const Dual<V, A>& a) {
   const V y = sigmoid(a.value);
-  return chain(y, a, y * (1 - y));
+  return chain(y, a, slope_of_sigmoid(y));
 }
 // d |x| = sign x, and 0 at 0
 template <class V, unsigned A> auto abs(const Dual<V, A>& a) {

@@ -14,6 +14,17 @@ Tensor as_numbers(const Mask& mask, DType dtype, double scale) {
   return tensor(mask.shape(), values, dtype);
 }
 
+// f(x) where the slope is known from the result: backward reads that, instead of running f once more.
+template <class F, class Slope> Var from_result(const char* op, F f, Slope, const Var& x) {
+  const Tensor y = pointwise(op, f, x.value());
+  return record(op, y, {x}, [op, saved = Saved(y)](const Tensor& dy, Inputs& in) {
+    const auto rule = [](auto d, auto value) { return d * Slope{}(value); };
+    Node::Target dx = in.target(0);
+    if (dx.fresh) pointwise_into(dx.grad, rule, dy, saved.get(op));
+    else pointwise_add_into(dx.grad, rule, dy, saved.get(op));
+  });
+}
+
 }  // namespace
 
 Var operator+(const Var& a, const Var& b) {
@@ -45,8 +56,8 @@ Var operator-(double a, const Var& b) { return number_like(b, a) - b; }
 Var operator*(double a, const Var& b) { return number_like(b, a) * b; }
 Var operator/(double a, const Var& b) { return number_like(b, a) / b; }
 Var exp(const Var& x) {
-  return pointwise(
-      "exp", [](auto v) { return exp(v); }, x);
+  return from_result(
+      "exp", [](auto v) { return exp(v); }, slope_of_exp, x);
 }
 Var log(const Var& x) {
   return pointwise(
@@ -61,12 +72,12 @@ Var square(const Var& x) {
       "square", [](auto v) { return v * v; }, x);
 }
 Var tanh(const Var& x) {
-  return pointwise(
-      "tanh", [](auto v) { return tanh(v); }, x);
+  return from_result(
+      "tanh", [](auto v) { return tanh(v); }, slope_of_tanh, x);
 }
 Var sigmoid(const Var& x) {
-  return pointwise(
-      "sigmoid", [](auto v) { return sigmoid(v); }, x);
+  return from_result(
+      "sigmoid", [](auto v) { return sigmoid(v); }, slope_of_sigmoid, x);
 }
 Var relu(const Var& x) {
   return pointwise(

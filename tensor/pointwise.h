@@ -8,6 +8,8 @@
 
 #include <type_traits>
 
+#include "tensor/kernels/plain.h"
+#include "tensor/kernels/pointwise_plain.h"
 #include "tensor/kernels/pointwise_rows.h"
 
 namespace gradus {
@@ -20,6 +22,7 @@ void pointwise_checked(const char* op, Tensor& target, F f, const First& first, 
   check_same_dtype(op, target, first);
   (check_same_shape(op, first.shape(), rest.shape()), ...);
   (check_same_dtype(op, first, rest), ...);
+  if (plain_kernels()) return pointwise_plain<Add>(target, f, first, rest...);
   dispatch(target.dtype(), [&](auto t) { pointwise_rows<decltype(t), Add>(target, f, first, rest...); });
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tensor/doctor/doctor.h"
+#include "tensor/kernels/transpose.h"
 #include "tensor/pointwise.h"
 
 namespace gradus {
@@ -16,6 +17,19 @@ Ref<Buffer> buffer_for(const Shape& shape, DType dtype) {
     throw ShapeError("shape " + to_string(shape) + ": too many bytes to address");
   }
   return Buffer::allocate(static_cast<std::size_t>(bytes));
+}
+
+// Copies a matrix whose rows are contiguous on one side and its columns on the other; false when it is none.
+bool copy_turned(Tensor& target, const Tensor& source) {
+  if (target.rank() != 2 || target.dtype() != source.dtype() || plain_kernels()) return false;
+  const int inner = target.strides()[1] == 1 ? 1 : 0, outer = 1 - inner;
+  const std::int64_t rows = target.shape()[inner], columns = target.shape()[outer];
+  const std::int64_t to_row = target.strides()[outer], from_row = source.strides()[inner];
+  if (target.strides()[inner] != 1 || source.strides()[outer] != 1 || to_row < rows || from_row < columns) return false;
+  dispatch(target.dtype(), [&]<class T>(T) {
+    transpose_rows(rows, columns, source.data<T>(), from_row, target.mutable_data<T>(), to_row);
+  });
+  return true;
 }
 
 }  // namespace
@@ -293,6 +307,7 @@ void fill_(Tensor& x, double value) {
 
 void copy_(Tensor& target, const Tensor& source) {
   check_same_shape("copy_", target.shape(), source.shape());
+  if (copy_turned(target, source)) return;
   pointwise_into(
       target, [](auto value) { return value; }, source);
 }

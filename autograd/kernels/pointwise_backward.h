@@ -71,6 +71,25 @@ void pointwise_backward_rows(F f, const Tensor& dy, std::array<const Tensor*, si
   });
 }
 
+// The same, one element after the other.
+template <class F, std::size_t... k>
+void pointwise_backward_plain(F f, const Tensor& dy, std::array<const Tensor*, sizeof...(k)> x,
+                              std::array<Node::Target, sizeof...(k)>& grad, std::index_sequence<k...>) {
+  constexpr std::size_t n = sizeof...(k);
+  for (PlainLoop loop(dy.shape(), {dy, *x[k]..., grad[k].grad...}); loop.more(); loop.next()) {
+    const auto y = f(seed<k>(Plain(loop.get(1 + k)))...);
+    auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
+      if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
+        if (!loop.has(1 + n + m)) return;
+        const double dx = loop.get(0) * y.of(m).v;
+        if (grad[m].fresh) loop.put(1 + n + m, dx);
+        else loop.add(1 + n + m, dx);
+      }
+    };
+    (add(std::integral_constant<unsigned, k>{}), ...);
+  }
+}
+
 inline constexpr auto as_it_is = [](const Tensor& x) -> const Tensor& { return x; };
 template <class View> inline constexpr bool is_whole = std::is_same_v<View, std::remove_const_t<decltype(as_it_is)>>;
 
@@ -116,6 +135,7 @@ void pointwise_backward(Tensor dy, const std::optional<Axis>& summed, Inputs& in
     grad[i].fresh = false;
   }
   ((grad[k].grad.defined() && !whole[k] ? void(grad[k].grad = std::get<k>(view)(grad[k].grad)) : void()), ...);
+  if (plain_kernels()) return pointwise_backward_plain(F{}, dy, x, grad, all);
   dispatch(dy.dtype(), [&](auto t) { pointwise_backward_rows<decltype(t)>(F{}, dy, x, grad, all); });
 }
 

@@ -33,6 +33,13 @@ tensor/kernels/gemm.cpp | to = accumulate ? to + padded_c | to = accumulate ? pa
 tensor/kernels/gemm.cpp | {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data | {b.data, b.row, b.column}, {a.data, a.column, a.row}, {c.data | tensor
 tensor/reduce.cpp | row[j] > row[best] ? j | row[j] >= row[best] ? j | tensor
 tensor/kernels/softmax.cpp | e = select(mask_of<T>(allowed + i, count), e | e = select(mask_of<T>(allowed, count), e | tensor
+tensor/kernels/softmax.cpp | read(dx + i, count) + change : change | change : change | autograd
+tensor/kernels/gemm.cpp | accumulate || part > 0 | accumulate | tensor
+tensor/kernels/transpose.h | lanes + lane : lane + step | lanes + lane : lane + step - (lane & 1) | tensor
+autograd/kernels/additive_score.cpp | T{43} : T{350} | T{90} : T{720} | autograd
+autograd/kernels/additive_score.cpp | d * (r - r * r) | d * (r - r * r * 1.001) | autograd
+autograd/kernels/layer_norm.cpp | - mean_g - n * mean_gn) | - mean_g) | autograd
+autograd/kernels/layer_norm.cpp | beside || dx.fresh, dgain | true, dgain | autograd
 tensor/reduce.cpp | std::isinf(shift) ? shift : shift | shift | tensor
 tensor/reduce.cpp | return std::sqrt(dispatch( | return (dispatch( | tensor
 tensor/random.cpp | std::rotl(s[3], 45) | std::rotl(s[3], 44) | tensor
@@ -92,7 +99,7 @@ autograd/check_gradient.cpp | if (!std::isfinite(a) || !std::isfinite(numeric)) 
 autograd/check_gradient.cpp | const double numeric = (4 * fine - coarse) / 3; | const double numeric = coarse; | autograd
 autograd/check_gradient.cpp | generator.uniform(0.5, 1.5) * (generator.chance(0.5) ? 1 : -1) | 1 | mutants
 autograd/check_gradient.cpp | if (!moves && input.zero_because.empty()) { | if (false) { | mutants
-autograd/dual.h | return chain(y, a, 1 - y * y); | return chain(y, a, 1 - y); | autograd
+autograd/dual.h | { return 1 - y * y; } | { return 1 - y; } | autograd
 autograd/dual.h | b, -(quotient * inverse)); | b, quotient * inverse); | autograd
 autograd/kernels/pointwise_backward.h | if (step[1 + n + m] == 0) total[m].v = total[m].v + dx.v; | if (step[1 + n + m] == 0) total[m].v = dx.v; | autograd
 autograd/kernels/pointwise_backward.h | if (alone) continue; | continue; | autograd
