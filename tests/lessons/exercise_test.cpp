@@ -60,6 +60,23 @@ TEST_CASE("compiler errors: the first one in the learner's file, or the line tha
       {"other.cpp:1:1: error: nothing of ours\n", "nothing of ours", "", 0},
       {"g++: fatal error: File size limit exceeded signal terminated program as\n",
        "File size limit exceeded signal terminated program as", "gave up", 0},
+      {"m.cpp:3:1: error: expected initializer before ‘==’ token\n", "expected initializer before '==' token",
+       "== compares", 3},
+      {"m.cpp:3:1: error: invalid '==' at end of declaration; did you mean '='?\n",
+       "invalid '==' at end of declaration; did you mean '='?", "== compares", 3},
+      {"m.cpp:3:1: error: no match for ‘operator[]’ (operand types are ‘const gradus::Var’ and ‘int’)\n",
+       "no match for 'operator[]' (operand types are 'const Var' and 'int')", "select(x", 3},
+      {"m.cpp:3:1: error: type 'const gradus::Var' does not provide a subscript operator\n",
+       "type 'const Var' does not provide a subscript operator", "select(x", 3},
+      {"m.cpp:3:1: error: base operand of ‘->’ has non-pointer type ‘const gradus::Memory’\n",
+       "base operand of '->' has non-pointer type 'const Memory'", "no pointer", 3},
+      {"m.cpp:3:1: error: no viable overloaded '='\n", "no viable overloaded '='", "are const", 3},
+      {"m.cpp:3:1: error: ‘tanh’ is not a member of ‘std’; did you mean ‘gradus::tanh’?\n",
+       "'tanh' is not a member of 'std'; did you mean 'tanh'?", "not known here", 3},
+      {"Stack dump:\n0.\tProgram arguments: clang++ m.cpp\nclang: error: clang frontend command failed with exit code "
+       "139 "
+       "(use -v to see invocation)\n",
+       "clang frontend command failed with exit code 139 (use -v to see invocation)", "gave up", 0},
       {"\ncc1plus: out of memory allocating 65536 bytes\n", "out of memory", "gave up", 0},
   };
   for (const Row& row : rows) {
