@@ -522,15 +522,12 @@ void each_fitted_mistake(const Plan& plan, const std::function<double(const Grid
                        k};
       };
       double k = rule == &factor ? 1 : 0;
-      for (int round = 0; round < 12; ++round) {
+      constexpr int rounds = 12;
+      for (int round = 0; round < rounds; ++round) {
         const double h = 1e-6;
         Grid here, there;
         const double off = distance(plan.changed(with(k).change), here);
         if (!std::isfinite(off)) break;
-        if (off < 1e-10) {
-          visit(with(k));
-          break;
-        }
         distance(plan.changed(with(k + h).change), there);
         double gg = 0, gr = 0;
         for (std::size_t i = 0; i < here.x.size(); ++i) {
@@ -540,6 +537,9 @@ void each_fitted_mistake(const Plan& plan, const std::function<double(const Grid
         if (!(gg > 0)) break;
         k -= gr / gg;
         if (!std::isfinite(k) || std::fabs(k) > 1e4) break;
+        if (std::fabs(gr / gg) > 1e-12 * std::max(1.0, std::fabs(k)) && round + 1 < rounds) continue;
+        visit(with(k));
+        break;
       }
     }
 }

@@ -58,6 +58,21 @@ TEST_CASE("grammar: mistakes that no table lists are named by the term that is w
   CHECK(models >= 60);
 }
 
+TEST_CASE("grammar: numbers that are read off a trace of float32 lead to the same names") {
+  const std::pair<const char*, const char*> rows[] = {{"gru_factor_seven_tenths", "GRU_STATE_FACTORS_SCALED"},
+                                                      {"bahdanau_score_half_query", "ATTN_SCORE_PRODUCT_SCALED"},
+                                                      {"bahdanau_cell_context_halved", "GRU_CONTEXT_SCALED"}};
+  for (const auto& [name, code] : rows) {
+    CAPTURE(name);
+    Trace trace = read_trace(fixtures + name + ".safetensors");
+    for (auto& [array, a] : trace.arrays)
+      for (double& x : a.data) x = static_cast<double>(static_cast<float>(x));
+    const Verdict v = diagnose(trace);
+    const std::string said = v.text();
+    CHECK_MESSAGE(mistakes(v) == code, said);
+  }
+}
+
 TEST_CASE("grammar: every rule has words in both languages, and what it says is a formula") {
   std::set<std::string> codes;
   for (const Rule& rule : rules()) {
