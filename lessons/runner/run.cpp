@@ -1,14 +1,18 @@
 // ./gradus run and ./gradus try: find the lesson, build it, hand over to its program.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 
+#include "lessons/common/files.h"
 #include "lessons/common/interrupt.h"
 #include "lessons/common/table.h"
 #include "lessons/runner/build.h"
 #include "lessons/runner/commands.h"
 #include "lessons/runner/exercise.h"
 #include "lessons/runner/state.h"
+#include "nn/formats/json.h"
 
 namespace gradus {
 
@@ -24,26 +28,44 @@ int build_and_become(const Course& course, const CourseLesson& lesson, const Opt
   return become(lesson_program(course.build, lesson.id), arguments, options.lang);
 }
 
+// How many targets were met, by what a lesson has written since then: "7 of 7"; "-" for a run that did not get that
+// far.
+std::string targets_met(const Options& options, const std::string& lesson_id, std::filesystem::file_time_type since) {
+  const std::filesystem::path file = output_directory(options, lesson_id) / "metrics.json";
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(file, error);
+  if (error || written < since) return "-";
+  const Json metrics = parse_json(read_file(file));
+  const Json::Array& targets = metrics.at("targets").as_array();
+  const auto met = std::count_if(targets.begin(), targets.end(), [](const Json& t) { return t.at("met").as_bool(); });
+  return fmt::format(fmt::runtime(tr(options.lang, "{} of {}", "{} / {}")), met, targets.size());
+}
+
 // Every lesson in turn; one that fails does not stop the others.
 int run_all(const Course& course, const Options& options) {
-  Table table({std::string(tr(options.lang, "lesson", "课程")), std::string(tr(options.lang, "seconds", "秒")),
-               std::string(tr(options.lang, "result", "结果"))},
-              {Align::left, Align::right, Align::left});
+  Table table(
+      {std::string(tr(options.lang, "lesson", "课程")), std::string(tr(options.lang, "seconds", "秒")),
+       std::string(tr(options.lang, "targets met", "达到的目标")), std::string(tr(options.lang, "result", "结果"))},
+      {Align::left, Align::right, Align::right, Align::left});
   const Terminal terminal = find_terminal(options);
   int worst = 0;
+  double all_seconds = 0;
   for (const CourseLesson& lesson : course.lessons) {
     const auto start = std::chrono::steady_clock::now();
+    const auto file_start = std::filesystem::file_time_type::clock::now();
     int code = build_lesson(course.build, lesson.id, terminal, options.lang);
     if (code == 0) code = run_and_wait(lesson_program(course.build, lesson.id), to_arguments(options), options.lang);
     say("\n");
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    all_seconds += seconds;
     const std::string result = code == 0
                                    ? std::string(tr(options.lang, "done", "完成"))
                                    : fmt::format(fmt::runtime(tr(options.lang, "exit code {}", "退出码 {}")), code);
-    table.add_row({lesson.id, fmt::format("{:.1f}", seconds), result});
+    table.add_row({lesson.id, fmt::format("{:.1f}", seconds), targets_met(options, lesson.id, file_start), result});
     if (code != 0) worst = code == 130 || code == 141 ? code : 1;
     if (interrupted() || code == 130 || code == 141) break;
   }
+  table.add_row({std::string(tr(options.lang, "all", "合计")), fmt::format("{:.1f}", all_seconds), "", ""});
   say(table.text(terminal));
   return worst;
 }
