@@ -27,8 +27,8 @@ Result is_view(const View& got, const View& expected) {
   const bool nothing = got == View() && !(expected == View());
   return check::holds(
       false, nothing ? check::not_written : check::wrong_numbers,
-      nothing ? check::Words{"nothing is returned yet: this is a place to fill", "还没有返回任何结果：这里要由你来写"}
-              : check::Words{"the view is another one", "得到的视图不对"},
+      nothing ? Words{"nothing is returned yet: this is a place to fill", "还没有返回任何结果：这里要由你来写"}
+              : Words{"the view is another one", "得到的视图不对"},
       text_of(expected), text_of(got));
 }
 Result is_place(std::int64_t got, std::int64_t expected) {

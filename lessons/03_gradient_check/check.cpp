@@ -26,12 +26,12 @@ double one_over(const Numbers& x) { return 1 / x[0]; }
 double product(const Numbers& x) { return x[0] * x[1] + x[1] * x[1] * x[2]; }
 double relu_of(const Numbers& x) { return x[0] > 0 ? x[0] : 0; }
 
-Result difference_is(const check::Words& what, const Objective& L, const Numbers& x, std::size_t i, double slope) {
+Result difference_is(const Words& what, const Objective& L, const Numbers& x, std::size_t i, double slope) {
   const double got = central_difference(L, x, i), off = std::fabs((got - slope) / slope);
   if (off <= 1e-7) return std::nullopt;
-  const check::Words step{what.en + ": further from the slope than a central difference with a good step",
-                          what.zh + "：与斜率的距离，比步长合适的中心差分大"};
-  const check::Words wrong{what.en + ": this is not the slope", what.zh + "：这不是斜率"};
+  const Words step{what.en + ": further from the slope than a central difference with a good step",
+                   what.zh + "：与斜率的距离，比步长合适的中心差分大"};
+  const Words wrong{what.en + ": this is not the slope", what.zh + "：这不是斜率"};
   const bool near = off < 1e-2;
   return holds(false, near ? "GC_BAD_STEP" : check::wrong_numbers, near ? step : wrong, text("%.9g", slope),
                text("%.9g", got) + text("  (off by %.0e of it)", off));
@@ -95,11 +95,11 @@ Result errors() {
 }
 
 // Where L has a kink at x and this is not seen, or the other way round.
-Result kink_is(bool there, const check::Words& what, const Objective& L, double x) {
+Result kink_is(bool there, const Words& what, const Objective& L, double x) {
   const bool got = has_kink(L, {x}, 0);
-  const check::Words unseen{what.en + ": the slopes on both sides differ, and this is not seen",
-                            what.zh + "：两侧斜率不同，却没有看出来"};
-  const check::Words invented{what.en + ": there is no kink, and one is reported", what.zh + "：没有折点，却报告有"};
+  const Words unseen{what.en + ": the slopes on both sides differ, and this is not seen",
+                     what.zh + "：两侧斜率不同，却没有看出来"};
+  const Words invented{what.en + ": there is no kink, and one is reported", what.zh + "：没有折点，却报告有"};
   return holds(got == there, there ? "GC_KINK" : "KINK_EVERYWHERE", there ? unseen : invented, there ? "true" : "false",
                got ? "true" : "false");
 }
@@ -110,7 +110,7 @@ double exponential(const Numbers& x) { return std::exp(x[0]); }
 double three(const Numbers&) { return 3; }
 
 Result kinks() {
-  auto row = [](bool there, const check::Words& what, double (*L)(const Numbers&), double x) {
+  auto row = [](bool there, const Words& what, double (*L)(const Numbers&), double x) {
     return check::At{"has_kink", [=] { return kink_is(there, what, L, x); }};
   };
   return first_of({

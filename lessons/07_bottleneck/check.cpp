@@ -14,7 +14,6 @@ using check::has_numbers;
 using check::has_shape;
 using check::holds;
 using check::Result;
-using check::Words;
 
 // ---- a decoder whose parameters are all drawn, all sizes different
 

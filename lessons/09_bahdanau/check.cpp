@@ -293,12 +293,12 @@ bool asked_for(const diagnosis::Finding& finding) {
 }
 
 // A known option of the library's tables, told in words of this lesson where it has better ones.
-Failure known(const char* field, const char* id, const char* place, check::Words why = {}) {
+Failure known(const char* field, const char* id, const char* place, Words why = {}) {
   const diagnosis::Option& option = *diagnosis::find_option(field, id);
   Failure failure;
   failure.code = option.code;
   failure.place = place;
-  failure.why = why.en.empty() ? check::Words{option.sentence.en, option.sentence.zh} : std::move(why);
+  failure.why = why.en.empty() ? Words{option.sentence.en, option.sentence.zh} : std::move(why);
   failure.used = option.used;
   failure.paper = option.paper;
   failure.fix = {option.fix.en, option.fix.zh};
@@ -365,7 +365,7 @@ Result name_the_step() {
         concat(Choices().context_first ? std::vector<Var>{context, y} : std::vector<Var>{y, context}, Axis{1}), in.s_0);
   };
   const Step got = decoder_step(y, in.s_0, {keys, in.H, std::nullopt}, parts);
-  const auto swapped = [](check::Words why) {
+  const auto swapped = [](Words why) {
     Failure failure = known("query", "s_t", "decoder_step", std::move(why));
     failure.used = "e_{t,i} = score(s_t, h_i)";
     failure.fix = {"attend once, with s_prev, before the cell: it reads that c_t, and c_t and its weights are returned",

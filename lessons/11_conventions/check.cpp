@@ -10,7 +10,6 @@ namespace {
 using check::first_of;
 using check::holds;
 using check::Result;
-using check::Words;
 
 // ---- matrices written by hand
 

@@ -23,8 +23,6 @@
 
 namespace gradus::check {
 
-using Words = diagnosis::Words;  // {english, chinese}
-
 struct Failure {
   std::string code;           // the verdict, stable: "WRONG_SHAPE", "ATTN_QUERY_POST_STEP"
   std::string place;          // the function to look at

@@ -11,7 +11,7 @@ namespace gradus {
 struct CompilerError {
   int line = 0, column = 0;  // in the learner's file; 0: not known
   std::string message;       // the compiler's own words, without the names of our namespaces
-  diagnosis::Words why;      // what it usually means; empty for an error that is not in the table
+  Words why;                 // what it usually means; empty for an error that is not in the table
 };
 
 // The first error in `file` (as it was named to the compiler), or the place in it that led to one elsewhere.

@@ -20,8 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using diagnosis::Words;
-
 // Limits of a check; that of lesson 09 takes 0.1 s and 40 MB.
 constexpr double wall_seconds = 10;
 constexpr int cpu_seconds = 5;

@@ -25,7 +25,7 @@ int no_exercise(const Course& course, const CourseLesson& lesson, Lang lang);
 
 struct PartReport {
   std::string name;
-  diagnosis::Words title;
+  Words title;
   bool run = false;  // false: the check did not come this far
   double seconds = 0;
   std::optional<check::Failure> failure;

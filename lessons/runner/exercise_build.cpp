@@ -19,8 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using diagnosis::Words;
-
 constexpr double compile_wall_seconds = 60;
 constexpr std::int64_t largest_file = 1 << 20;
 constexpr std::int64_t compiler_memory_mb = 4096, object_mb = 64;  // a usual exercise: 400 MB and 1 MB

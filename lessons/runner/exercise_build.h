@@ -21,7 +21,7 @@ std::string compile_check(const Course& course, const std::filesystem::path& sou
 // The file's text; or why it cannot be checked, in `nothing`.
 std::string read_source(const std::filesystem::path& file, Lang lang, std::string& nothing);
 
-check::Failure make_failure(std::string code, diagnosis::Words why, std::string got = "");
+check::Failure make_failure(std::string code, Words why, std::string got = "");
 
 // A directory that nobody else uses and that is gone in the end, also those of programs that were killed.
 class Scratch {

@@ -93,7 +93,7 @@ std::string report_text(const CourseLesson& lesson, const CheckReport& report, c
 }
 
 Json report_json(const CourseLesson& lesson, const std::filesystem::path& file, const CheckReport& report) {
-  const auto words = [](const diagnosis::Words& w) { return Json::object({{"en", w.en}, {"zh", w.zh}}); };
+  const auto words = [](const Words& w) { return Json::object({{"en", w.en}, {"zh", w.zh}}); };
   Json parts = Json::array();
   std::int64_t right = 0;
   for (const PartReport& part : report.parts) {
