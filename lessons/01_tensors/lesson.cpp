@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ctime>
 
 #include "lessons/01_tensors/broken.h"
 #include "lessons/01_tensors/line.h"
@@ -13,6 +12,7 @@
 #include "lessons/common/lesson.h"
 #include "lessons/common/metrics.h"
 #include "lessons/common/progress.h"
+#include "lessons/common/table.h"
 
 using namespace gradus;
 using namespace gradus::lesson01;
@@ -29,7 +29,6 @@ int run(const Options& options) {
   const Lang lang = options.lang;
   const Terminal terminal = find_terminal(options);
   Metrics metrics(lesson.id, options);
-  const std::clock_t start = std::clock();
   if (options.resume) say(tr(lang, "Training takes seconds, so it starts anew.\n", "训练只要几秒，所以重新开始。\n"));
   for (const std::string& part : {six_views(lang), shared_numbers(lang), reshape_for_transpose(lang),
                                   silent_stretch(lang), gradient_by_hand(lang)})
@@ -53,21 +52,36 @@ int run(const Options& options) {
     });
   }
   const Fit stretched = descend_stretched(line, steps), exact = solved(line);
-  const LineChart losses = loss_chart(descended, stretched, lang);
-  say("\n" + draw_text(losses, terminal) + "\n" + fits_table(descended, exact, stretched, terminal, lang) + "\n");
-  save_plot(losses, output_directory(options, lesson.id) / "loss.svg");
+  say("\n");
+  metrics.show("fit", terminal, [&](const Terminal& on, Lang in) {
+    return draw_text(loss_chart(descended, stretched, in), on) + "\n" + fits_table(descended, exact, stretched, on, in);
+  });
+  say("\n");
+  save_plot(loss_chart(descended, stretched, lang), output_directory(options, lesson.id) / "loss.svg");
 
   double mean_y = 0;
   for (const double y : line.y.to_vector()) mean_y += y / points;
   metrics.steps(steps);
   metrics.size("points", points);
-  metrics.at_least("broken programs named with a fix, of 10", 10, static_cast<double>(named));
-  metrics.at_most("gradient, product by product against the taught one", 1e-12, hand_against_taught(line));
-  metrics.at_most("descent against the solution", 1e-6,
+  metrics.at_least({"broken programs named with a fix, of 10", "十个坏程序里说出毛病并给出改法的"}, 10,
+                   static_cast<double>(named));
+  metrics.at_most({"gradient, product by product against the taught one", "逐个乘积算的梯度与所讲公式之差"}, 1e-12,
+                  hand_against_taught(line));
+  metrics.at_most({"descent against the solution", "下降的终点与精确解之差"}, 1e-6,
                   std::hypot(descended.slope - exact.slope, descended.intercept - exact.intercept));
-  metrics.at_most("stretched: |slope|", 1e-6, std::fabs(stretched.slope));
-  metrics.at_most("stretched: intercept against the mean of y", 1e-6, std::fabs(stretched.intercept - mean_y));
-  metrics.at_most("seconds of CPU time", 2, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  metrics.at_most({"stretched: |slope|", "被拉伸：|斜率|"}, 1e-6, std::fabs(stretched.slope));
+  metrics.at_most({"stretched: intercept against the mean of y", "被拉伸：截距与 y 的平均之差"}, 1e-6,
+                  std::fabs(stretched.intercept - mean_y));
+  metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 2, metrics.cpu_seconds());
+  const Words fit("the line", "直线");
+  metrics.across_seeds("fit", fit, {"slope", "斜率"}, fixed(descended.slope));
+  metrics.across_seeds("fit", fit, {"slope, solved", "斜率，精确解"}, fixed(exact.slope));
+  metrics.across_seeds("fit", fit, {"intercept", "截距"}, fixed(descended.intercept));
+  metrics.across_seeds("fit", fit, {"intercept, solved", "截距，精确解"}, fixed(exact.intercept));
+  metrics.across_seeds("fit", fit, {"last loss", "最后的损失"}, fixed(descended.losses.back()));
+  metrics.across_seeds("fit", fit, {"stretched: slope", "被拉伸：斜率"}, fixed(stretched.slope));
+  metrics.across_seeds("fit", fit, {"stretched: intercept", "被拉伸：截距"}, fixed(stretched.intercept));
+  metrics.across_seeds("fit", fit, {"stretched: last loss", "被拉伸：最后的损失"}, fixed(stretched.losses.back()));
   metrics.set("slope", descended.slope);
   metrics.set("intercept", descended.intercept);
   metrics.set("intercept, stretched", stretched.intercept);

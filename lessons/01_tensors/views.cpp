@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "lessons/01_tensors/parts.h"
+#include "lessons/common/typed.h"
 #include "tensor/format.h"
 
 namespace gradus::lesson01 {
@@ -126,8 +127,13 @@ std::string silent_stretch(Lang lang) {
 }
 
 std::string views_typed(const std::string& text, Lang lang) {
-  const char* usage =
-      "type a shape and then views of it: \"2 3 transpose 0 1 narrow 0 1 2 1\"; also stretch AXIS LENGTH";
+  const Words usage("type a shape and then views of it: \"2 3 transpose 0 1 narrow 0 1 2 1\"; also stretch AXIS LENGTH",
+                    "先输入形状，再输入各个视图：\"2 3 transpose 0 1 narrow 0 1 2 1\"；还有 stretch 轴 长度");
+  const auto wrong = [&](const std::string& word, const char* english, const char* chinese) {
+    return InputError(Words(fmt::format(fmt::runtime(english), printable(word)),
+                            fmt::format(fmt::runtime(chinese), printable(word))) +
+                      usage);
+  };
   std::istringstream in(text);
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
@@ -140,17 +146,17 @@ std::string views_typed(const std::string& text, Lang lang) {
       if (error != std::errc() || stop != word.data() + word.size() || value > 1000) value = -1;
     }
     if (value < 0)
-      throw ValueError("a number from 0 to 1000 is missing after \"" + printable(at > 0 ? words[at - 1] : text) +
-                       "\"; " + usage);
+      throw wrong(at > 0 ? words[at - 1] : text, "a number from 0 to 1000 is missing after \"{}\"; ",
+                  "“{}”后面缺一个 0 到 1000 的数；");
     ++at;
     return value;
   };
   Shape shape;
   while (at < words.size() && words[at].find_first_not_of("0123456789") == std::string::npos) {
-    if (shape.rank() == max_rank) throw ValueError(std::string("at most 5 axes; ") + usage);
+    if (shape.rank() == max_rank) throw InputError(Words("at most 5 axes; ", "最多 5 个轴；") + usage);
     shape.insert(shape.rank(), number());
   }
-  if (shape.rank() == 0) throw ValueError(usage);
+  if (shape.rank() == 0) throw InputError(usage);
   View view = taught_parts().row_major(shape);
   std::string shown = drawn("x", view, lang);
   while (at < words.size()) {
@@ -166,7 +172,7 @@ std::string views_typed(const std::string& text, Lang lang) {
       const int axis = static_cast<int>(number());
       view = taught_parts().stretched(view, axis, number());
     } else {
-      throw ValueError("\"" + printable(op) + "\" is none of transpose, narrow, stretch; " + usage);
+      throw wrong(op, "\"{}\" is none of transpose, narrow, stretch; ", "“{}”不是 transpose、narrow、stretch 之一；");
     }
     shown += drawn(op, view, lang);
   }

@@ -22,7 +22,7 @@ std::string reshape_for_transpose(Lang lang);
 // What (N) - (N, 1) is where axes are stretched silently, and here.
 std::string silent_stretch(Lang lang);
 
-// "2 3 transpose 0 1 narrow 0 1 2 1": a shape, then views of it, each drawn. Throws ValueError for anything else.
+// "2 3 transpose 0 1 narrow 0 1 2 1": a shape, then views of it, each drawn. Throws InputError for anything else.
 std::string views_typed(const std::string& text, Lang lang);
 
 }  // namespace gradus::lesson01

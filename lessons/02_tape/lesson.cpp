@@ -9,6 +9,7 @@
 #include "lessons/02_tape/tape_picture.h"
 #include "lessons/common/files.h"
 #include "lessons/common/lesson.h"
+#include "lessons/common/typed.h"
 #include "nn/checkpoint.h"
 
 using namespace gradus;
@@ -35,8 +36,12 @@ int run(const Options& options) {
   const std::int64_t steps = steps_for(options);
   metrics.steps(steps);
   metrics.size("weights", 7);
+  auto heading = [&](std::string_view english, std::string_view chinese) {
+    say(paint(terminal, Colour::bold, tr(lang, english, chinese)) + "\n");
+  };
   auto section = [&](std::string_view english, std::string_view chinese, const std::string& text) {
-    say(paint(terminal, Colour::bold, tr(lang, english, chinese)) + "\n" + text + "\n");
+    heading(english, chinese);
+    say(text + "\n");
   };
 
   const std::string vars = on_vars(show);  // first, so that its nodes are numbered from 1
@@ -68,9 +73,13 @@ int run(const Options& options) {
 
   const Weights before = first_weights(options.seed);
   const Fit scalars = fit_tape(before, steps), tensors = fit_vars(before, steps);
-  const LineChart chart = fit_chart(before, scalars.weights, lang);
-  save_plot(chart, file_in(options, "fit.svg"));
-  section("7. Two neurons", "七、两个神经元", draw_text(chart, terminal) + fit_table(scalars, tensors, show));
+  save_plot(fit_chart(before, scalars.weights, lang), file_in(options, "fit.svg"));
+  heading("7. Two neurons", "七、两个神经元");
+  metrics.show("fit", terminal, [&](const Terminal& on, Lang in) {
+    return draw_text(fit_chart(before, scalars.weights, in), on) + fit_table(scalars, tensors, {on, in, metrics});
+  });
+  say("\n");
+  add_fit(scalars, tensors, metrics);
   const std::vector<Parameter> weights = as_parameters(scalars.weights);
   save_checkpoint(file_in(options, "net.safetensors"), {weights});
 
@@ -88,7 +97,8 @@ int ask(const Options& options, const std::string& input) {
   double x = 0;
   const auto [end, error] = std::from_chars(input.data(), input.data() + input.size(), x);
   if (error != std::errc() || end != input.data() + input.size() || !std::isfinite(x))
-    throw ValueError(fmt::format("'{}' is no number; type one, such as \"0.5\"", printable(input)));
+    throw InputError({fmt::format("'{}' is no number; type one, such as \"0.5\"", printable(input)),
+                      fmt::format("“{}”不是数；请输入一个，例如 \"0.5\"", printable(input))});
   const std::vector<Parameter> saved = as_parameters({});
   load_parameters(file, saved);
   Weights weights{};

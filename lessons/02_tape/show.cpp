@@ -108,7 +108,8 @@ std::string on_vars(const Show& show) {
   double gap = 0;
   const Var vars[] = {w, x, p, t, y};
   for (std::size_t i = 0; i < 5; ++i) gap = std::max(gap, std::fabs(vars[i].grad().item() - tape.steps[i].grad));
-  show.metrics.holds("Var and the scalar tape have the same gradients", "to 1e-15", gap <= 1e-15);
+  show.metrics.holds({"Var and the scalar tape have the same gradients", "Var 与标量计算图的梯度相同"},
+                     {"to 1e-15", "1e-15 以内"}, gap <= 1e-15);
   return trimmed(print_tape(y)) + fmt::format(fmt::runtime(show.say("Gradients equal to those above, to 1e-15: {}.\n",
                                                                     "梯度与上面的相等（1e-15 以内）：{}。\n")),
                                               gap <= 1e-15 ? show.say("yes", "是") : show.say("NO", "否"));
@@ -133,7 +134,8 @@ std::string shared_numbers(const Show& show) {
       row.push_back(fmt::format("{:g}", value));
     table.add_row(row);
   }
-  show.metrics.holds("gradients of shared numbers", "exact, on both tapes", exact);
+  show.metrics.holds({"gradients of shared numbers", "用了不止一次的数的梯度"},
+                     {"exact, on both tapes", "两种计算图都精确"}, exact);
   return table.text(show.terminal);
 }
 
@@ -169,8 +171,16 @@ std::string costs(const Show& show) {
     slope = x.grad().item();
   }
   const bool clean = live_nodes() == before && slope == 1;
-  show.metrics.holds("a chain of 200,000 Vars: gradient 1, and no node left", "holds", clean);
+  show.metrics.holds(
+      {"a chain of 200,000 Vars: gradient 1, and no node left", "20 万步的 Var 链：梯度为 1，没有留下节点"},
+      {"holds", "成立"}, clean);
+  const double most = 8.0 * 1024 * 1024 / bytes;
   show.metrics.set("stack bytes per step of a recursion", bytes);
+  const Words recursion("a recursion, on this machine", "递归，在这台机器上");
+  show.metrics.across_seeds("stack", recursion, {"bytes of stack a step", "每步占的栈，字节"},
+                            fmt::format("{:.0f}", bytes));
+  show.metrics.across_seeds("stack", recursion, {"steps that 8 MiB last", "8 MiB 够走的步数"},
+                            fmt::format("{:.0f}", most));
   return table.text(show.terminal) +
          fmt::format(
              fmt::runtime(show.say("A chain of {} Vars: gradient {}, {} nodes alive before backward, {} after.\n",
@@ -179,7 +189,7 @@ std::string costs(const Show& show) {
          fmt::format(fmt::runtime(
                          show.say("Here a recursion takes {:.0f} bytes of stack a step: 8 MiB last for {:.0f} steps.\n",
                                   "这里递归每一步占 {:.0f} 字节的栈：8 MiB 只够走 {:.0f} 步。\n")),
-                     bytes, 8.0 * 1024 * 1024 / bytes);
+                     bytes, most);
 }
 
 std::string accumulation(const Show& show) {
@@ -258,19 +268,27 @@ LineChart fit_chart(const Weights& before, const Weights& after, Lang lang) {
   return chart;
 }
 
+void add_fit(const Fit& scalars, const Fit& vars, Metrics& metrics) {
+  double gap = 0;
+  const std::size_t both = std::min(scalars.loss.size(), vars.loss.size());  // Ctrl-C may have cut one short
+  for (std::size_t i = 0; i < both; ++i) gap = std::max(gap, std::fabs(scalars.loss[i] - vars.loss[i]));
+  metrics.at_most({"last loss", "最后的损失"}, 1e-3, scalars.loss.back());
+  metrics.at_most({"largest difference between the two losses", "两种损失的最大差"}, 1e-10, gap);
+  metrics.curve("loss", scalars.step, scalars.loss);
+  const Words fit("two neurons", "两个神经元");
+  metrics.across_seeds("fit", fit, {"last loss", "最后的损失"}, fixed(scalars.loss.back(), 6));
+  metrics.across_seeds("fit", fit, {"largest difference between the two tapes' losses", "两种计算图损失的最大差"},
+                       fmt::format("{:.1e}", gap));
+}
+
 std::string fit_table(const Fit& scalars, const Fit& vars, const Show& show) {
   Table table({show.say("training step", "训练步"), show.say("loss, scalar tape", "损失，标量计算图"),
                show.say("loss, Var", "损失，Var")},
               {Align::right, Align::right, Align::right});
-  double gap = 0;
-  const std::size_t both = std::min(scalars.loss.size(), vars.loss.size());  // Ctrl-C may have cut one short
-  for (std::size_t i = 0; i < both; ++i) gap = std::max(gap, std::fabs(scalars.loss[i] - vars.loss[i]));
+  const std::size_t both = std::min(scalars.loss.size(), vars.loss.size());
   for (std::size_t i = 0; i < both; i += std::max<std::size_t>(1, (both - 1) / 5))
     table.add_row({fmt::format("{}", scalars.step[i]), fmt::format("{:.6f}", scalars.loss[i]),
                    fmt::format("{:.6f}", vars.loss[i])});
-  show.metrics.at_most("last loss", 1e-3, scalars.loss.back());
-  show.metrics.at_most("largest difference between the two losses", 1e-10, gap);
-  show.metrics.curve("loss", scalars.step, scalars.loss);
   return table.text(show.terminal) +
          fmt::format(
              fmt::runtime(show.say("One step of training records {} steps on the scalar tape and {} on Var's.\n",

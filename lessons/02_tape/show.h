@@ -29,5 +29,7 @@ std::string refusals(const Show& show);        // what the engine says when a gr
 
 LineChart fit_chart(const Weights& before, const Weights& after, Lang lang);
 std::string fit_table(const Fit& scalars, const Fit& vars, const Show& show);
+// Targets and numbers of both fits.
+void add_fit(const Fit& scalars, const Fit& vars, Metrics& metrics);
 
 }  // namespace gradus::lesson02

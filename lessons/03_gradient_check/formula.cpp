@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tensor/error.h"
+#include "lessons/common/typed.h"
 
 namespace gradus::lesson03 {
 namespace {
@@ -19,7 +19,7 @@ class Parser {
 
   Dual all() {
     const Dual result = sum();
-    if (next() != '\0') fail("an operator");
+    if (next() != '\0') fail({"an operator", "一个运算符"});
     return result;
   }
 
@@ -46,7 +46,7 @@ class Parser {
 
   Dual power() {
     if (next() == '-') {
-      if (++depth_ > deepest) fail("fewer signs");
+      if (++depth_ > deepest) fail({"fewer signs", "少一些正负号"});
       ++at_;
       const Dual negative = Dual{0, 0} - power();
       --depth_;
@@ -56,7 +56,8 @@ class Parser {
     if (next() != '^') return base;
     ++at_;
     const double exponent = number();
-    if (exponent != static_cast<int>(exponent) || exponent < 0 || exponent > 100) fail("a whole power from 0 to 100");
+    if (exponent != static_cast<int>(exponent) || exponent < 0 || exponent > 100)
+      fail({"a whole power from 0 to 100", "0 到 100 的整数次幂"});
     Dual result{1, 0};
     for (int i = 0; i < static_cast<int>(exponent); ++i) result = result * base;
     return result;
@@ -80,15 +81,16 @@ class Parser {
       if (name == known) return f(in_parentheses());
     }
     at_ = start;
-    fail("x, a number or one of exp log sqrt tanh sigmoid relu abs");
+    fail({"x, a number or one of exp log sqrt tanh sigmoid relu abs",
+          "x、一个数，或 exp log sqrt tanh sigmoid relu abs 之一"});
   }
 
   Dual in_parentheses() {
-    if (next() != '(') fail("'('");
-    if (++depth_ > deepest) fail("fewer parentheses");
+    if (next() != '(') fail({"'('", "'('"});
+    if (++depth_ > deepest) fail({"fewer parentheses", "少一些括号"});
     ++at_;
     const Dual inside = sum();
-    if (next() != ')') fail("')'");
+    if (next() != ')') fail({"')'", "')'"});
     ++at_;
     --depth_;
     return inside;
@@ -98,7 +100,7 @@ class Parser {
     next();
     double value = 0;
     const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error != std::errc() || !std::isfinite(value)) fail("a number, x or '('");
+    if (error != std::errc() || !std::isfinite(value)) fail({"a number, x or '('", "一个数、x 或 '('"});
     at_ = static_cast<std::size_t>(end - text_.data());
     return value;
   }
@@ -108,10 +110,11 @@ class Parser {
     return at_ < text_.size() ? text_[at_] : '\0';
   }
 
-  [[noreturn]] void fail(const std::string& wanted) const {
-    const std::string_view rest = text_.substr(at_);
-    throw ValueError("the formula '" + std::string(text_) + "' needs " + wanted +
-                     (rest.empty() ? " at its end" : " where it says '" + std::string(rest) + "'"));
+  [[noreturn]] void fail(const Words& wanted) const {
+    const std::string formula(text_), rest(text_.substr(at_));
+    throw InputError({"the formula '" + formula + "' needs " + wanted.en +
+                          (rest.empty() ? " at its end" : " where it says '" + rest + "'"),
+                      "公式“" + formula + "”" + (rest.empty() ? "末尾" : "在“" + rest + "”处") + "需要 " + wanted.zh});
   }
 
   std::string_view text_;

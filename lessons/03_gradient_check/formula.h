@@ -9,7 +9,7 @@
 namespace gradus::lesson03 {
 
 // The formula at x. + - * / ^ (whole powers), parentheses, numbers, x, and exp log sqrt tanh sigmoid relu abs.
-// Throws ValueError that shows where the formula stops making sense.
+// Throws InputError that shows where the formula stops making sense.
 Dual evaluate(std::string_view formula, Dual x);
 
 }  // namespace gradus::lesson03

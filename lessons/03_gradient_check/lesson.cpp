@@ -34,8 +34,12 @@ int run(const Options& options) {
   const std::int64_t steps = steps_for(options);
   metrics.steps(steps);
   metrics.size("parameters of the small net", 25);
+  auto heading = [&](std::string_view english, std::string_view chinese) {
+    say(paint(terminal, Colour::bold, tr(lang, english, chinese)) + "\n");
+  };
   auto section = [&](std::string_view english, std::string_view chinese, const std::string& text) {
-    say(paint(terminal, Colour::bold, tr(lang, english, chinese)) + "\n" + text + "\n");
+    heading(english, chinese);
+    say(text + "\n");
   };
 
   const std::string tapes = fused(show);  // first, so that its steps are numbered from 1
@@ -62,10 +66,11 @@ int run(const Options& options) {
   section("5. A kink", "五、折点", kink(show));
   section("6. What the library's check refuses", "六、库里的检查拒绝什么", refusals(show));
   const std::vector<Training> nets = train_all(steps, options.seed);
-  const LineChart losses = training_chart(nets, lang);
-  save_plot(losses, out / "training.svg");
-  section("7. One net, three backwards", "七、一个网络，三种反向",
-          draw_text(losses, terminal) + nets_table(nets, options.seed, show));
+  save_plot(training_chart(nets, lang), out / "training.svg");
+  heading("7. One net, three backwards", "七、一个网络，三种反向");
+  metrics.show("training", terminal,
+               [&](const Terminal& on, Lang in) { return draw_text(training_chart(nets, in), on); });
+  say(nets_table(nets, options.seed, show) + "\n");
   section("8. What the check cannot see", "八、这种检查看不见的", swap);
   section("9. Dual numbers", "九、对偶数", duals(show));
   section("10. One formula, one step on the tape", "十、一个公式，计算图上的一步", tapes);

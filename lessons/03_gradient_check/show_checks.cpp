@@ -90,9 +90,12 @@ std::string step_table(const Show& show) {
         fmt::runtime(show.say("  {}: at its best {:.1e}, with h = {:.0e}\n", "  {}：最小误差 {:.1e}，h = {:.0e}\n")),
         name_of(quotients[k], show.lang), curves[k].best_error(), curves[k].best_step());
   }
-  show.metrics.at_most("smallest error of central differences in f64", 1e-9, curves[1].best_error());
-  show.metrics.at_most("smallest error of one-sided differences in f64", 1e-7, curves[0].best_error());
-  show.metrics.at_least("smallest error of central differences in f32", 1e-5, curves[3].best_error());
+  show.metrics.at_most({"smallest error of central differences in f64", "中心差分在 f64 下的最小误差"}, 1e-9,
+                       curves[1].best_error());
+  show.metrics.at_most({"smallest error of one-sided differences in f64", "单侧差分在 f64 下的最小误差"}, 1e-7,
+                       curves[0].best_error());
+  show.metrics.at_least({"smallest error of central differences in f32", "中心差分在 f32 下的最小误差"}, 1e-5,
+                        curves[3].best_error());
   for (std::size_t k = 0; k < curves.size(); ++k)
     show.metrics.curve("error against step, " + name_of(quotients[k], Lang::en), curves[k].step, curves[k].error);
   return table.text(show.terminal) + best;
@@ -120,12 +123,14 @@ std::string twelve_wrong_backwards(const Show& show) {
     auto seen = [&](const NaiveResult& result) {
       return result.passes() ? show.say("MISSES", "漏掉") : show.say("sees", "看见");
     };
-    table.add_row(
-        {show.say(op.mistake_en, op.mistake_zh), passed ? show.say("ACCEPTED", "放行") : show.say("rejects", "拒绝"),
-         fmt::format("{:.0e}", every.worst), fmt::format("{}/{}", every.wrong, every.checked), seen(sum), seen(loose)});
+    table.add_row({op.mistake.in(show.lang), passed ? show.say("ACCEPTED", "放行") : show.say("rejects", "拒绝"),
+                   fmt::format("{:.0e}", every.worst), fmt::format("{}/{}", every.wrong, every.checked), seen(sum),
+                   seen(loose)});
   }
-  show.metrics.at_least("wrong backwards that the self check rejects, of 12", 12, rejected);
-  show.metrics.at_least("right backwards that the self check accepts, of 12", 12, accepted);
+  show.metrics.at_least({"wrong backwards that the self check rejects, of 12", "12 个写错的反向里自检拒绝的"}, 12,
+                        rejected);
+  show.metrics.at_least({"right backwards that the self check accepts, of 12", "12 个正确的反向里自检接受的"}, 12,
+                        accepted);
   return table.text(show.terminal) +
          fmt::format(
              fmt::runtime(show.say("The self check rejects {} of 12, and accepts {} of the 12 right ones.\n"
@@ -189,8 +194,8 @@ std::string nothing_tested(const Show& show) {
   }
   const Var x = numbers_f64({1, 2, 0.5});
   const GradientReport report = check_gradient([&] { return sum(softmax(x, Axis{0})); }, {{"x", x, ""}});
-  show.metrics.holds("sum(softmax(x)) is refused", "GC_NOTHING_TESTED",
-                     report.verdict == GradientVerdict::nothing_tested);
+  show.metrics.holds({"sum(softmax(x)) is refused", "sum(softmax(x)) 被拒绝"},
+                     {"GC_NOTHING_TESTED", "GC_NOTHING_TESTED"}, report.verdict == GradientVerdict::nothing_tested);
   return text + table.text(show.terminal) +
          show.say("The library's check, asked about sum(softmax(x)): ", "拿 sum(softmax(x)) 去问库里的检查：") +
          to_string(report.verdict) + "\n";
@@ -210,7 +215,8 @@ std::string kink(const Show& show) {
     table.add_row({fmt::format("{:g}", at), at > 0 ? "1" : "0",
                    fmt::format("{:.2f}", (relu_of(at + h) - relu_of(at - h)) / (2 * h)), to_string(verdict)});
   }
-  show.metrics.holds("a kink within a step is named", "GC_KINK, and only there", named);
+  show.metrics.holds({"a kink within a step is named", "一步之内的折点被指出"},
+                     {"GC_KINK, and only there", "GC_KINK，且只在那里"}, named);
   return table.text(show.terminal);
 }
 

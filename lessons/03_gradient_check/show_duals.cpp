@@ -13,6 +13,7 @@
 #include "lessons/03_gradient_check/step_curve.h"
 #include "lessons/03_gradient_check/swap.h"
 #include "lessons/common/table.h"
+#include "lessons/common/typed.h"
 
 namespace gradus::lesson03 {
 namespace {
@@ -60,15 +61,12 @@ std::int64_t count_lines(const std::string& text) {
 
 std::string small_swap(const Show& show) {
   constexpr double w = 0.3, u = 0.8, a = -0.6, s_prev = 0.5, x = 1;
-  std::string value = fmt::format("{:<31}", "y"),
-              tape = fmt::format("{:<31}", show.say("dy/da by the tape", "dy/da，由计算图"));
   const std::string own_name = show.say("  differences of itself", "  它自己的差分");
   const std::string formula_name = show.say("  differences of the formula", "  公式的差分");
   const std::string verdict_name = show.say("self check", "自检"),
                     reference_name = show.say("reference check", "参照检查");
   auto line = [](const std::string& name) { return pad_right(name, 31); };
-  value = line("y");
-  tape = line(show.say("dy/da by the tape", "dy/da，由计算图"));
+  std::string value = line("y"), tape = line(show.say("dy/da by the tape", "dy/da，由计算图"));
   std::string own = line(own_name), formula = line(formula_name), verdict = line(verdict_name),
               reference = line(reference_name);
   const double by_formula = central([&](double v) { return gated_step_by_formula(w, u, v, s_prev, x); }, a, 6e-6);
@@ -94,8 +92,10 @@ std::string small_swap(const Show& show) {
     verdict += pad_right(self[swapped] ? show.say(" passes", " 通过") : show.say(" FAILS", " 不通过"), 15);
     reference += pad_right(agrees[swapped] ? show.say(" passes", " 通过") : show.say(" FAILS", " 不通过"), 15);
   }
-  show.metrics.holds("the small swap passes the self check", "passes", self[0] && self[1]);
-  show.metrics.holds("the small swap fails the reference check", "fails", agrees[0] && !agrees[1]);
+  show.metrics.holds({"the small swap passes the self check", "小对调能通过自检"}, {"passes", "通过"},
+                     self[0] && self[1]);
+  show.metrics.holds({"the small swap fails the reference check", "小对调通不过参照检查"}, {"fails", "不通过"},
+                     agrees[0] && !agrees[1]);
   std::string out = line("") + show.say(" as written     swapped\n", " 照公式         对调\n");
   for (std::string* row : {&value, &tape, &own, &formula, &verdict, &reference})
     out += row->substr(0, row->find_last_not_of(' ') + 1) + "\n";
@@ -113,7 +113,8 @@ std::string duals(const Show& show) {
   }
   const Var x = parameter(tensor(Shape{3}, {-1, 0.5, 2}, f64));
   const GradientReport report = check_gradient([&] { return swish(x); }, {{"x", x, ""}});
-  show.metrics.holds("swish without a written gradient passes the self check", "passes", report.passed);
+  show.metrics.holds({"swish without a written gradient passes the self check", "没有写梯度的 swish 通过自检"},
+                     {"passes", "通过"}, report.passed);
   return table.text(show.terminal) +
          show.say("pointwise(\"swish\", [](auto v) { return v * sigmoid(v); }, x):\n",
                   "pointwise(\"swish\", [](auto v) { return v * sigmoid(v); }, x):\n") +
@@ -141,7 +142,8 @@ std::string fused(const Show& show) {
   double gap = 0;
   for (std::size_t i = 0; i < gradients[0].size(); ++i)
     gap = std::max(gap, std::fabs(gradients[0][i] - gradients[1][i]));
-  show.metrics.holds("fused and composed have the same gradient", "to 1e-14", gap < 1e-14);
+  show.metrics.holds({"fused and composed have the same gradient", "融合的与逐个运算的梯度相同"},
+                     {"to 1e-14", "1e-14 以内"}, gap < 1e-14);
   return out + fmt::format(fmt::runtime(show.say("Gradients equal to 1e-14: {}. Steps beside the leaves: {} and {}.\n",
                                                  "梯度相等（1e-14 以内）：{}。叶子之外的步数：{} 和 {}。\n")),
                            gap < 1e-14 ? show.say("yes", "是") : show.say("NO", "否"), nodes[0], nodes[1]);
@@ -150,8 +152,9 @@ std::string fused(const Show& show) {
 std::string ask_formula(const std::string& input, const Terminal& terminal, Lang lang) {
   const std::size_t at = input.rfind(" at ");
   if (at == std::string::npos)
-    throw ValueError("'" + printable(input) +
-                     "' names no point; type a formula and a point, such as \"x * tanh(x) at 0.5\"");
+    throw InputError(
+        {"'" + printable(input) + "' names no point; type a formula and a point, such as \"x * tanh(x) at 0.5\"",
+         "“" + printable(input) + "”没有写明在哪一点；请输入公式和点，例如 \"x * tanh(x) at 0.5\""});
   const std::string formula = printable(input.substr(0, at));
   const Dual point = evaluate(input.substr(at + 4), {0, 0});
   const Dual y = evaluate(formula, {point.value, 1});

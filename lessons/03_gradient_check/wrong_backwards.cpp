@@ -46,7 +46,7 @@ std::function<Numbers(const List&)> each(double (*f)(double)) {
 
 SmallOp& add(std::vector<SmallOp>& ops, const char* en, const char* zh, std::vector<Shape> shapes, List x,
              const Shape& shape) {
-  return ops.emplace_back(SmallOp{en, zh, std::move(shapes), std::move(x), shape, {}, {}});
+  return ops.emplace_back(SmallOp{{en, zh}, std::move(shapes), std::move(x), shape, {}, {}});
 }
 
 }  // namespace

@@ -7,12 +7,13 @@
 
 #include "autograd/var.h"
 #include "lessons/03_gradient_check/exercise.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus::lesson03 {
 
 // Ops here work on plain lists of numbers, so that each backward is a loop that can be read.
 struct SmallOp {
-  std::string mistake_en, mistake_zh;
+  Words mistake;
   std::vector<Shape> shapes;  // of the inputs
   std::vector<Numbers> x;     // the inputs' numbers, row after row
   Shape shape;                // of the result

@@ -48,11 +48,4 @@ std::string trace_cross_entropy(const Terminal& terminal, Lang lang);
 std::string pulls(const Terminal& terminal, Lang lang);
 LineChart pull_chart(Lang lang);
 
-// ---- shared
-
-// "0.4452", "-1.0000", "inf", "nan"; never "-0.0000".
-std::string fixed(double value, int digits = 4);
-// Numbers from -1e6 to 1e6, separated by blanks or commas. Throws ValueError for anything else.
-std::vector<double> numbers_in(const std::string& text);
-
 }  // namespace gradus::lesson04

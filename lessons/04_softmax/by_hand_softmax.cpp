@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 
@@ -53,28 +52,6 @@ const std::vector<Rule>& rules() {
 constexpr double cooling[] = {4, 1, 0.5, 0.25, 0.1, 0.01};
 
 }  // namespace
-
-std::string fixed(double value, int digits) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  const std::string shown = fmt::format("{:.{}f}", value, digits);
-  return shown.find_first_of("123456789") == std::string::npos ? fmt::format("{:.{}f}", 0.0, digits) : shown;
-}
-
-std::vector<double> numbers_in(const std::string& text) {
-  std::vector<double> found;
-  for (std::size_t at = text.find_first_not_of(" ,"); at != std::string::npos; at = text.find_first_not_of(" ,", at)) {
-    const std::size_t end = std::min(text.find_first_of(" ,", at), text.size());
-    double value = 0;
-    const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, value);
-    if (error != std::errc() || stop != text.data() + end || !(std::fabs(value) <= 1e6))
-      throw ValueError("'" + printable(text.substr(at, end - at)) +
-                       "' is no number from -1e6 to 1e6; type for example \"0.05 0.27\"");
-    found.push_back(value);
-    at = end;
-  }
-  return found;
-}
 
 std::string trace_softmax(const std::vector<double>& scores, const Terminal& terminal, Lang lang) {
   const Var e = row(scores);

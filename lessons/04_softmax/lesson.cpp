@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ctime>
 
 #include "lessons/04_softmax/by_hand.h"
 #include "lessons/04_softmax/parts.h"
@@ -12,6 +11,8 @@
 #include "lessons/common/lesson.h"
 #include "lessons/common/metrics.h"
 #include "lessons/common/progress.h"
+#include "lessons/common/table.h"
+#include "lessons/common/typed.h"
 #include "nn/checkpoint.h"
 
 using namespace gradus;
@@ -47,9 +48,8 @@ int run(const Options& options) {
   const Lang lang = options.lang;
   const Terminal terminal = find_terminal(options);
   Metrics metrics(lesson.id, options);
-  const std::clock_t start = std::clock();
   if (options.resume) say(tr(lang, "Training takes seconds, so it starts anew.\n", "训练只要几秒，所以重新开始。\n"));
-  const std::string once(tr(lang, "softmax once", "一次 softmax")), twice(tr(lang, "softmax twice", "两次 softmax"));
+  const Words once("softmax once", "一次 softmax"), twice("softmax twice", "两次 softmax");
   for (const std::string& part :
        {trace_softmax(two_scores, terminal, lang), alternatives(terminal, lang),
         temperatures(two_scores, terminal, lang), seventy_percent(terminal, lang), overflow(terminal, lang),
@@ -68,26 +68,28 @@ int run(const Options& options) {
       training_points, steps, fixed(std::log(3.0)), taught_parts().whose.in(lang)));
   std::vector<double> losses, mistaken_losses;
   {
-    Progress progress(terminal, lang, {once, twice}, steps);
+    Progress progress(terminal, lang, {once.in(lang), twice.in(lang)}, steps);
     losses = train_one(model, points, Loss::cross_entropy, progress, steps);
     mistaken_losses = train_one(mistaken, points, Loss::double_softmax, progress, steps);
   }
   save_checkpoint(file_in(options, "classifier.safetensors"), {parameters(model)});
 
   const Tensor log_q = model.log_probabilities(unseen.x);
-  const Named bayes{std::string(tr(lang, "Bayes' rule", "贝叶斯公式")),
-                    evaluate(true_log_probabilities(unseen.x), unseen)},
+  const Named bayes{{"Bayes' rule", "贝叶斯公式"}, evaluate(true_log_probabilities(unseen.x), unseen)},
       right{once, evaluate(log_q, unseen)}, wrong{twice, evaluate(mistaken.log_probabilities(unseen.x), unseen)};
-  const LineChart losses_drawn = loss_chart(losses, mistaken_losses, bayes.result.loss, lang);
-  say("\n" + draw_text(losses_drawn, terminal) + "\n");
-  say(verdict(right.result, wrong.result, lang) + results_table({bayes, right, wrong}, terminal, lang) + "\n" +
-      calibration_table(right.result, wrong.result, terminal, lang) + "\n");
-  say(std::string(tr(lang, "Temperature on the trained model: the same answers, another confidence.\n",
-                     "给训练好的模型加上温度：答案不变，置信度变了。\n")) +
-      temperature_table(log_q, unseen, terminal, lang) + "\n");
-  say(std::string(tr(lang, "W and b, the mean over the classes taken off:\n", "W 和 b，减去各类别的平均：\n")) +
-      weights_table(model, terminal, lang) + "\n");
-  save_plot(losses_drawn, file_in(options, "loss.svg"));
+  const auto losses_drawn = [&](Lang in) { return loss_chart(losses, mistaken_losses, bayes.result.loss, in); };
+  say("\n");
+  metrics.show("trained", terminal, [&](const Terminal& on, Lang in) {
+    return draw_text(losses_drawn(in), on) + "\n" + verdict(right.result, wrong.result, in) +
+           results_table({bayes, right, wrong}, on, in) + "\n" + calibration_table(right.result, wrong.result, on, in);
+  });
+  say("\n");
+  metrics.show("temperature", terminal,
+               [&](const Terminal& on, Lang in) { return temperature_table(log_q, unseen, on, in); });
+  say("\n");
+  metrics.show("weights", terminal, [&](const Terminal& on, Lang in) { return weights_table(model, on, in); });
+  say("\n");
+  save_plot(losses_drawn(lang), file_in(options, "loss.svg"));
   save_plot(temperature_chart(lang), file_in(options, "temperature.svg"));
   save_plot(pull_chart(lang), file_in(options, "slopes.svg"));
   save_plot(confidence_map(model, lang), file_in(options, "confidence.svg"));
@@ -97,19 +99,24 @@ int run(const Options& options) {
        {std::pair("classes", classes), {"training points", training_points}, {"fresh points", fresh_points}})
     metrics.size(name, value);
   const std::vector<std::string> verdicts = jacobian_verdicts();
-  metrics.at_most("numbers of the notes, in units of their last digit", 0.5, distance_from_notes());
-  metrics.at_most("gradient p - y by hand against the tape", 1e-12, hand_against_tape(points, options.seed));
-  metrics.holds("self check of softmax", "PASSED", verdicts[0] == "PASSED");
-  metrics.holds("self check of the diagonal alone", "GC_WRONG_GRADIENT", verdicts[1] == "GC_WRONG_GRADIENT");
-  metrics.holds("self check of the sum of the weights", "GC_NOTHING_TESTED", verdicts[2] == "GC_NOTHING_TESTED");
-  metrics.at_least("accuracy minus that of Bayes' rule", -0.01, right.result.accuracy - bayes.result.accuracy);
-  metrics.at_most("divergence from Bayes' rule", 0.01, right.result.divergence);
-  metrics.at_most("mean of |confidence - share that is right|", 0.02, right.result.miscalibration);
-  metrics.at_least("loss with two softmaxes, above its floor", 0, mistaken_losses.back() - floor_of_two());
-  metrics.at_most("seconds of CPU time", 2, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-  metrics.set("Bayes' rule", to_json(bayes.result));
-  metrics.set("softmax once", to_json(right.result));
-  metrics.set("softmax twice", to_json(wrong.result));
+  metrics.at_most({"numbers of the notes, in units of their last digit", "讲义里的数，误差以其末位为单位"}, 0.5,
+                  distance_from_notes());
+  metrics.at_most({"gradient p - y by hand against the tape", "手算的梯度 p - y 与计算图之差"}, 1e-12,
+                  hand_against_tape(points, options.seed));
+  metrics.holds({"self check of softmax", "对 softmax 的自检"}, {"PASSED", "PASSED"}, verdicts[0] == "PASSED");
+  metrics.holds({"self check of the diagonal alone", "对只有对角线者的自检"},
+                {"GC_WRONG_GRADIENT", "GC_WRONG_GRADIENT"}, verdicts[1] == "GC_WRONG_GRADIENT");
+  metrics.holds({"self check of the sum of the weights", "对权重之和的自检"},
+                {"GC_NOTHING_TESTED", "GC_NOTHING_TESTED"}, verdicts[2] == "GC_NOTHING_TESTED");
+  metrics.at_least({"accuracy minus that of Bayes' rule", "准确率减去贝叶斯公式的准确率"}, -0.01,
+                   right.result.accuracy - bayes.result.accuracy);
+  metrics.at_most({"divergence from Bayes' rule", "与贝叶斯公式的散度"}, 0.01, right.result.divergence);
+  metrics.at_most({"mean of |confidence - share that is right|", "|置信度 - 答对的比例| 的平均"}, 0.02,
+                  right.result.miscalibration);
+  metrics.at_least({"loss with two softmaxes, above its floor", "两次 softmax 的损失高出其下限多少"}, 0,
+                   mistaken_losses.back() - floor_of_two());
+  metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 2, metrics.cpu_seconds());
+  add_numbers({bayes, right, wrong}, mistaken_losses.back() - floor_of_two(), metrics);
   say(metrics.target_table(terminal, lang));
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures and numbers: {}\nnow type scores of your own: ./gradus try 04 \"2 1 -1\"\n",
@@ -122,16 +129,19 @@ int run(const Options& options) {
 int ask(const Options& options, const std::string& input) {
   const Terminal terminal = find_terminal(options);
   const bool is_point = input.starts_with("point ");
-  const std::vector<double> given = numbers_in(is_point ? input.substr(6) : input);
+  const std::vector<double> given = numbers_in(is_point ? input.substr(6) : input, 1e6, "0.05 0.27");
   if (!is_point) {
     if (given.size() < 2 || given.size() > most_scores)
-      throw ValueError(
-          fmt::format("a softmax takes 2 to {} scores here, found {}; or ask the classifier: \"point 1.5 -0.3\"",
-                      most_scores, given.size()));
+      throw InputError(
+          {fmt::format("a softmax takes 2 to {} scores here, found {}; or ask the classifier: \"point 1.5 -0.3\"",
+                       most_scores, given.size()),
+           fmt::format("这里的 softmax 要 2 到 {} 个分数，读到 {} 个；也可以问分类器：\"point 1.5 -0.3\"", most_scores,
+                       given.size())});
     say(trace_softmax(given, terminal, options.lang) + "\n" + temperatures(given, terminal, options.lang));
     return 0;
   }
-  if (given.size() != 2) throw ValueError("a point has two numbers: \"point 1.5 -0.3\"");
+  if (given.size() != 2)
+    throw InputError({"a point has two numbers: \"point 1.5 -0.3\"", "一个点有两个数：\"point 1.5 -0.3\""});
   const std::filesystem::path file = file_in(options, "classifier.safetensors");
   if (!std::filesystem::exists(file)) return not_trained_yet(options, lesson);
   Classifier model;

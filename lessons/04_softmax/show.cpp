@@ -12,12 +12,6 @@
 
 namespace gradus::lesson04 {
 
-namespace {
-
-std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
-
-}  // namespace
-
 Evaluation evaluate(const Tensor& log_q, const Points& points) {
   Evaluation result;
   for (double edge : {1.0 / 3, 0.5, 0.7, 0.9}) {
@@ -82,7 +76,7 @@ std::string results_table(const std::vector<Named>& rows, const Terminal& termin
                std::string(tr(lang, "divergence", "散度"))},
               {Align::left, Align::right, Align::right, Align::right, Align::right});
   for (const auto& [name, r] : rows)
-    table.add_row({name, percent(r.accuracy), percent(r.confidence), fixed(r.loss), fixed(r.divergence)});
+    table.add_row({name.in(lang), percent(r.accuracy), percent(r.confidence), fixed(r.loss), fixed(r.divergence)});
   return table.text(terminal);
 }
 
@@ -112,7 +106,9 @@ std::string temperature_table(const Tensor& log_q, const Points& points, const T
     const Evaluation r = evaluate(cooled(log_q, T), points);
     table.add_row({fmt::format("{}", T), percent(r.accuracy), percent(r.confidence), fixed(r.loss)});
   }
-  return table.text(terminal);
+  return std::string(tr(lang, "Temperature on the trained model: the same answers, another confidence.\n",
+                        "给训练好的模型加上温度：答案不变，置信度变了。\n")) +
+         table.text(terminal);
 }
 
 std::string weights_table(const Classifier& model, const Terminal& terminal, Lang lang) {
@@ -137,7 +133,8 @@ std::string weights_table(const Classifier& model, const Terminal& terminal, Lan
     table.add_row({std::string(1, "ABC"[k]), learned, number(less_mean([&](std::int64_t j) { return b.at({j}); }, k)),
                    by_rule, number(less_mean(bias, k))});
   }
-  return table.text(terminal);
+  return std::string(tr(lang, "W and b, the mean over the classes taken off:\n", "W 和 b，减去各类别的平均：\n")) +
+         table.text(terminal);
 }
 
 std::string answer_table(const Classifier& model, double x_1, double x_2, const Terminal& terminal, Lang lang) {
@@ -193,5 +190,17 @@ Heatmap confidence_map(const Classifier& model, Lang lang) {
 }
 
 double floor_of_two() { return std::log(1 + (classes - 1) / std::exp(1.0)); }
+
+void add_numbers(const std::vector<Named>& results, double above_floor, Metrics& metrics) {
+  const Words trained("a classifier of 3 clouds", "3 团点的分类器");
+  const Evaluation &bayes = results[0].result, &once = results[1].result;
+  metrics.across_seeds("trained", trained, {"accuracy less that of Bayes' rule", "准确率减去贝叶斯公式的"},
+                       fixed(once.accuracy - bayes.accuracy));
+  metrics.across_seeds("trained", trained, {"divergence from Bayes' rule", "与贝叶斯公式的散度"},
+                       fixed(once.divergence));
+  metrics.across_seeds("trained", trained, {"loss with two softmaxes, above its floor", "两次 softmax 的损失高出下限"},
+                       fixed(above_floor));
+  for (const Named& n : results) metrics.set(n.name.en, to_json(n.result));
+}
 
 }  // namespace gradus::lesson04

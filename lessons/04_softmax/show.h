@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lessons/04_softmax/classifier.h"
+#include "lessons/common/metrics.h"
 #include "lessons/common/plot.h"
 #include "lessons/common/terminal.h"
 #include "nn/formats/json.h"
@@ -29,7 +30,7 @@ Json to_json(const Evaluation& result);
 Tensor cooled(const Tensor& log_q, double T);
 
 struct Named {
-  std::string name;
+  Words name;
   Evaluation result;
 };
 // One sentence: whose probabilities can be believed.
@@ -45,6 +46,10 @@ std::string answer_table(const Classifier& model, double x_1, double x_2, const 
 
 LineChart loss_chart(const std::vector<double>& once, const std::vector<double>& twice, double best, Lang lang);
 Heatmap confidence_map(const Classifier& model, Lang lang);
+
+// What is compared over seeds, and the results of Bayes' rule, softmax once, softmax twice; how far the loss with two
+// softmaxes ended above its floor.
+void add_numbers(const std::vector<Named>& results, double above_floor, Metrics& metrics);
 
 // With 3 classes no loss of softmax(softmax(z)) gets below this: at best the inner softmax says (1, 0, 0).
 double floor_of_two();

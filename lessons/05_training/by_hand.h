@@ -39,11 +39,4 @@ std::string ten_layers(const Terminal& terminal, Lang lang);
 // How many numbers of each gradient are not 0 when weights start random, all 0 or all alike.
 std::string dead_start(const Terminal& terminal, Lang lang);
 
-// ---- shared
-
-// "0.4452", "-1.0000", "inf", "nan"; never "-0.0000".
-std::string fixed(double value, int digits = 4);
-// Numbers from -1e6 to 1e6, separated by blanks or commas. Throws ValueError for anything else.
-std::vector<double> numbers_in(const std::string& text);
-
 }  // namespace gradus::lesson05

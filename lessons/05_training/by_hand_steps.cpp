@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "lessons/05_training/by_hand.h"
@@ -74,28 +73,6 @@ std::string pair_text(const std::vector<double>& v) { return fmt::format("({} {}
 double coupled(double w, double g, double decay) { return after(w, {g + decay * w}); }
 
 }  // namespace
-
-std::string fixed(double value, int digits) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  const std::string shown = fmt::format("{:.{}f}", value, digits);
-  return shown.find_first_of("123456789") == std::string::npos ? fmt::format("{:.{}f}", 0.0, digits) : shown;
-}
-
-std::vector<double> numbers_in(const std::string& text) {
-  std::vector<double> found;
-  for (std::size_t at = text.find_first_not_of(" ,"); at != std::string::npos; at = text.find_first_not_of(" ,", at)) {
-    const std::size_t end = std::min(text.find_first_of(" ,", at), text.size());
-    double value = 0;
-    const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, value);
-    if (error != std::errc() || stop != text.data() + end || !(std::fabs(value) <= 1e6))
-      throw ValueError("'" + printable(text.substr(at, end - at)) +
-                       "' is no number from -1e6 to 1e6; type for example \"0.5 -0.1\"");
-    found.push_back(value);
-    at = end;
-  }
-  return found;
-}
 
 std::string trace_adam(const std::vector<double>& gradients, const Terminal& terminal, Lang lang) {
   Table table({"t", "g", "m", "v", "m / (1 - 0.9^t)", "v / (1 - 0.999^t)", std::string(tr(lang, "step", "一步")), "w"},

@@ -2,8 +2,6 @@
 // goes on bit for bit; what each of them looks like when it is done wrong.
 #include <fmt/format.h>
 
-#include <ctime>
-
 #include "lessons/05_training/by_hand.h"
 #include "lessons/05_training/parts.h"
 #include "lessons/05_training/show.h"
@@ -11,6 +9,7 @@
 #include "lessons/common/lesson.h"
 #include "lessons/common/metrics.h"
 #include "lessons/common/progress.h"
+#include "lessons/common/typed.h"
 
 using namespace gradus;
 using namespace gradus::lesson05;
@@ -52,7 +51,6 @@ int run(const Options& options) {
   const Lang lang = options.lang;
   const Terminal terminal = find_terminal(options);
   Metrics metrics(lesson.id, options);
-  const std::clock_t start = std::clock();
   for (const std::string& part :
        {rates(terminal, lang), forgotten(terminal, lang), trace_adam({0.5, -0.1}, terminal, lang),
         bias_correction(terminal, lang), lost_state(lang), clipping(terminal, lang), weight_decay(terminal, lang),
@@ -83,30 +81,33 @@ int run(const Options& options) {
   }
   if (interrupted()) return 1;
   const std::vector<Resumed> resumed = resumed_runs(steps, options.seed, file_in(options, "half_way.safetensors"));
-  const LineChart losses = loss_chart(trials, lang), valley = valley_chart(lang);
-  say("\n" + draw_text(losses, terminal) + "\n" + verdict(trials, resumed, lang) +
-      trials_table(trials, terminal, lang) + "\n" + resume_table(resumed, terminal, lang) + "\n" +
-      draw_text(map, terminal) + "\n");
-  save_plot(losses, file_in(options, "loss.svg"));
-  save_plot(valley, file_in(options, "valley.svg"));
+  say("\n");
+  metrics.show("trials", terminal, [&](const Terminal& on, Lang in) {
+    return draw_text(loss_chart(trials, in), on) + "\n" + verdict(trials, resumed, in) + trials_table(trials, on, in);
+  });
+  say("\n");
+  metrics.show("resume", terminal, [&](const Terminal& on, Lang in) { return resume_table(resumed, on, in); });
+  say("\n" + draw_text(map, terminal) + "\n");
+  save_plot(loss_chart(trials, lang), file_in(options, "loss.svg"));
+  save_plot(valley_chart(lang), file_in(options, "valley.svg"));
   save_plot(map, file_in(options, "arms.svg"));
 
   metrics.steps(steps);
   metrics.size("training points", training_points);
   metrics.size("fresh points", fresh_points);
-  metrics.at_most("numbers by hand, in units of their last digit", 0.5, distance_from_printed());
-  metrics.at_least("accuracy, Adam", 0.99, trials[0].accuracy);
-  metrics.at_most("weights that differ after a right resume", 0, static_cast<double>(resumed[1].different));
-  metrics.at_least("weights that differ, m, v and t lost", 1, static_cast<double>(resumed[2].different));
-  metrics.at_most("accuracy, weights from 0", 0.6, trials[5].accuracy);
-  metrics.at_most("accuracy, no zero_grad, not clipped", 0.9, trials[9].accuracy);
-  metrics.holds("clipping after the step", "every loss as without clipping", same_losses);
-  metrics.at_most("seconds of CPU time", 5, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-  for (const Trial& t : trials)
-    metrics.set(t.plan.name, Json::object({{"accuracy", t.accuracy}, {"loss", t.loss}, {"length", t.length}}));
-  for (const Resumed& r : resumed)
-    metrics.set("lost: " + r.what,
-                Json::object({{"weights that differ", r.different}, {"largest", r.largest}, {"loss", r.loss}}));
+  metrics.at_most({"numbers by hand, in units of their last digit", "手算的数，误差以其末位为单位"}, 0.5,
+                  distance_from_printed());
+  metrics.at_least({"accuracy, Adam", "准确率，Adam"}, 0.99, trials[0].accuracy);
+  metrics.at_most({"weights that differ after a right resume", "正确续训之后不同的权重个数"}, 0,
+                  static_cast<double>(resumed[1].different));
+  metrics.at_least({"weights that differ, m, v and t lost", "丢了 m、v 和 t 之后不同的权重个数"}, 1,
+                   static_cast<double>(resumed[2].different));
+  metrics.at_most({"accuracy, weights from 0", "准确率，权重从 0 开始"}, 0.6, trials[5].accuracy);
+  metrics.at_most({"accuracy, no zero_grad, not clipped", "准确率，不清零也不裁剪"}, 0.9, trials[9].accuracy);
+  metrics.holds({"clipping after the step", "更新之后才裁剪"},
+                {"every loss as without clipping", "每步损失都和不裁剪时一样"}, same_losses);
+  metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 5, metrics.cpu_seconds());
+  add_numbers(trials, resumed, metrics);
   say(metrics.target_table(terminal, lang));
   say(fmt::format(fmt::runtime(tr(lang, "pictures and numbers: {}\nnow ask it: ./gradus try 05 \"point 1.5 -0.3\"\n",
                                   "图和数据在：{}\n现在可以问它：./gradus try 05 \"point 1.5 -0.3\"\n")),
@@ -118,15 +119,18 @@ int run(const Options& options) {
 int ask(const Options& options, const std::string& input) {
   const Terminal terminal = find_terminal(options);
   const bool is_point = input.starts_with("point ");
-  const std::vector<double> given = numbers_in(is_point ? input.substr(6) : input);
+  const std::vector<double> given = numbers_in(is_point ? input.substr(6) : input, 1e6, "0.5 -0.1");
   if (!is_point) {
     if (given.empty() || given.size() > most_gradients)
-      throw ValueError(fmt::format("Adam takes 1 to {} gradients here, found {}; or ask the model: \"point 1.5 -0.3\"",
-                                   most_gradients, given.size()));
+      throw InputError({fmt::format("Adam takes 1 to {} gradients here, found {}; or ask the model: \"point 1.5 -0.3\"",
+                                    most_gradients, given.size()),
+                        fmt::format("这里的 Adam 要 1 到 {} 个梯度，读到 {} 个；也可以问模型：\"point 1.5 -0.3\"",
+                                    most_gradients, given.size())});
     say(trace_adam(given, terminal, options.lang));
     return 0;
   }
-  if (given.size() != 2) throw ValueError("a point has two numbers: \"point 1.5 -0.3\"");
+  if (given.size() != 2)
+    throw InputError({"a point has two numbers: \"point 1.5 -0.3\"", "一个点有两个数：\"point 1.5 -0.3\""});
   const std::filesystem::path file = file_in(options, "mlp.safetensors");
   if (!std::filesystem::exists(file)) return not_trained_yet(options, lesson);
   Generator unused(1);

@@ -12,40 +12,6 @@
 
 namespace gradus::lesson05 {
 
-namespace {
-
-std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
-
-// Of a name in plans() or resumed_runs().
-std::string in_language(const std::string& name, Lang lang) {
-  static const std::pair<const char*, const char*> chinese[] = {
-      {"momentum", "动量"},
-      {"plain descent", "普通下降"},
-      {"plain, rate 0.1", "普通，学习率 0.1"},
-      {"Adam, rate 1", "Adam，学习率 1"},
-      {"weights from 0", "权重从 0 开始"},
-      {"weights / 10", "权重除以 10"},
-      {"weights * 10", "权重乘以 10"},
-      {"plain, no zero_grad", "普通，没有 zero_grad"},
-      {"the same, not clipped", "同上，不裁剪"},
-      {"clipped after", "更新之后才裁剪"},
-      {"never clipped", "从不裁剪"},
-      {"no interruption", "没有中断"},
-      {"nothing", "什么也没丢"},
-      {"m, v and t", "m、v 和 t"},
-      {"the generator", "生成器"},
-      {"the step number", "步数"},
-  };
-  for (const auto& [en, zh] : chinese) {
-    if (name == en) return std::string(tr(lang, en, zh));
-  }
-  return name;
-}
-
-}  // namespace
-
-std::string plan_name(const Plan& plan, Lang lang) { return in_language(plan.name, lang); }
-
 std::string verdict(const std::vector<Trial>& trials, const std::vector<Resumed>& resumed, Lang lang) {
   return fmt::format(
       fmt::runtime(tr(lang, "Adam answers {} of fresh points; resumed half-way, {} of its weights differ.\n",
@@ -59,7 +25,7 @@ std::string trials_table(const std::vector<Trial>& trials, const Terminal& termi
                std::string(tr(lang, "length of all weights", "全部权重的长度"))},
               {Align::left, Align::right, Align::right, Align::right, Align::right});
   for (const Trial& t : trials)
-    table.add_row({plan_name(t.plan, lang), fmt::format("{}", t.plan.rate), fmt::format("{:.2g}", t.loss),
+    table.add_row({t.plan.name.in(lang), fmt::format("{}", t.plan.rate), fmt::format("{:.2g}", t.loss),
                    percent(t.accuracy), fmt::format("{:.3g}", t.length)});
   return table.text(terminal);
 }
@@ -71,9 +37,32 @@ std::string resume_table(const std::vector<Resumed>& resumed, const Terminal& te
        std::string(tr(lang, "loss, next 20 steps", "接下来 20 步的损失"))},
       {Align::left, Align::right, Align::right, Align::right});
   for (const Resumed& r : resumed)
-    table.add_row(
-        {in_language(r.what, lang), std::to_string(r.different), fmt::format("{:.2g}", r.largest), fixed(r.loss)});
+    table.add_row({r.what.in(lang), std::to_string(r.different), fmt::format("{:.2g}", r.largest), fixed(r.loss)});
   return table.text(terminal);
+}
+
+void add_numbers(const std::vector<Trial>& trials, const std::vector<Resumed>& resumed, Metrics& metrics) {
+  const Words accuracy("accuracy on fresh points", "新点上的准确率"), length("length of all weights", "全部权重的长度"),
+      loss("loss at the end", "最后的损失"), lost("lost at the resume", "续训时丢了什么");
+  for (const Trial& t : trials) metrics.across_seeds("trials", accuracy, t.plan.name, percent(t.accuracy));
+  for (const std::size_t which : {2, 8, 9})
+    metrics.across_seeds("length", length, trials[which].plan.name, fmt::format("{:.3g}", trials[which].length));
+  for (const std::size_t which : {2, 8, 9})
+    metrics.across_seeds("loss", loss, trials[which].plan.name, fmt::format("{:.2g}", trials[which].loss));
+  for (const std::size_t which : {1, 2}) {
+    const Resumed& r = resumed[which];
+    const auto row = [&](const Words& what, const std::string& number) {
+      metrics.across_seeds("resume", lost, r.what + Words(": ", "：") + what, number);
+    };
+    row({"weights that differ", "不同的权重"}, std::to_string(r.different));
+    row({"at most by", "最多相差"}, fmt::format("{:.2g}", r.largest));
+    row({"loss, next 20 steps", "接下来 20 步的损失"}, fixed(r.loss));
+  }
+  for (const Trial& t : trials)
+    metrics.set(t.plan.name.en, Json::object({{"accuracy", t.accuracy}, {"loss", t.loss}, {"length", t.length}}));
+  for (const Resumed& r : resumed)
+    metrics.set("lost: " + r.what.en,
+                Json::object({{"weights that differ", r.different}, {"largest", r.largest}, {"loss", r.loss}}));
 }
 
 LineChart loss_chart(const std::vector<Trial>& trials, Lang lang) {
@@ -85,7 +74,7 @@ LineChart loss_chart(const std::vector<Trial>& trials, Lang lang) {
   for (const std::size_t which : {0, 1, 3, 9}) {
     if (which >= trials.size()) continue;
     const Trial& t = trials[which];
-    Series s{plan_name(t.plan, lang), {}, {}};
+    Series s{t.plan.name.in(lang), {}, {}};
     if (which == 9) s.name = tr(lang, "no zero_grad, not clipped", "没有 zero_grad，不裁剪");
     for (std::size_t at = 0; at < t.losses.size(); at += every) {
       const std::size_t end = std::min(at + every, t.losses.size());

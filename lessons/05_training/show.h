@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "lessons/05_training/trials.h"
+#include "lessons/common/metrics.h"
 #include "lessons/common/plot.h"
 #include "lessons/common/terminal.h"
 
 namespace gradus::lesson05 {
 
-std::string plan_name(const Plan& plan, Lang lang);
 std::string verdict(const std::vector<Trial>& trials, const std::vector<Resumed>& resumed, Lang lang);
 std::string trials_table(const std::vector<Trial>& trials, const Terminal& terminal, Lang lang);
+// What is compared over seeds, and everything in the two tables.
+void add_numbers(const std::vector<Trial>& trials, const std::vector<Resumed>& resumed, Metrics& metrics);
 std::string resume_table(const std::vector<Resumed>& resumed, const Terminal& terminal, Lang lang);
 LineChart loss_chart(const std::vector<Trial>& trials, Lang lang);
 // The probability of the second arm over the plane.

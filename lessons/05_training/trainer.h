@@ -9,6 +9,7 @@
 
 #include "lessons/05_training/mlp.h"
 #include "nn/checkpoint.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus::lesson05 {
 
@@ -17,7 +18,7 @@ enum class Clip { before_the_step, after_the_step, never };
 
 // A run is described by this and its seed. The last two are where mistakes are made on purpose.
 struct Plan {
-  std::string name;
+  Words name;
   Update update = Update::adam;
   double rate = 1e-2;
   Start start = Start::xavier;

@@ -9,22 +9,28 @@ namespace gradus::lesson05 {
 
 const std::vector<Plan>& plans() {
   static const std::vector<Plan> all = {
-      {.name = "Adam"},
-      {.name = "momentum", .update = Update::momentum, .rate = 0.1},
-      {.name = "plain descent", .update = Update::sgd, .rate = 0.5},
-      {.name = "plain, rate 0.1", .update = Update::sgd, .rate = 0.1},
-      {.name = "Adam, rate 1", .rate = 1},
-      {.name = "weights from 0", .start = Start::zero},
-      {.name = "weights / 10", .start = Start::small},
-      {.name = "weights * 10", .start = Start::large},
-      {.name = "plain, no zero_grad", .update = Update::sgd, .rate = 0.5, .forget_zero_grad = true},
-      {.name = "the same, not clipped",
+      {.name = {"Adam", "Adam"}},
+      {.name = {"momentum", "动量"}, .update = Update::momentum, .rate = 0.1},
+      {.name = {"plain descent", "普通下降"}, .update = Update::sgd, .rate = 0.5},
+      {.name = {"plain, rate 0.1", "普通，学习率 0.1"}, .update = Update::sgd, .rate = 0.1},
+      {.name = {"Adam, rate 1", "Adam，学习率 1"}, .rate = 1},
+      {.name = {"weights from 0", "权重从 0 开始"}, .start = Start::zero},
+      {.name = {"weights / 10", "权重除以 10"}, .start = Start::small},
+      {.name = {"weights * 10", "权重乘以 10"}, .start = Start::large},
+      {.name = {"plain, no zero_grad", "普通，没有 zero_grad"},
+       .update = Update::sgd,
+       .rate = 0.5,
+       .forget_zero_grad = true},
+      {.name = {"the same, not clipped", "同上，不裁剪"},
        .update = Update::sgd,
        .rate = 0.5,
        .clip = Clip::never,
        .forget_zero_grad = true},
-      {.name = "clipped after", .update = Update::momentum, .rate = 0.3, .clip = Clip::after_the_step},
-      {.name = "never clipped", .update = Update::momentum, .rate = 0.3, .clip = Clip::never},
+      {.name = {"clipped after", "更新之后才裁剪"},
+       .update = Update::momentum,
+       .rate = 0.3,
+       .clip = Clip::after_the_step},
+      {.name = {"never clipped", "从不裁剪"}, .update = Update::momentum, .rate = 0.3, .clip = Clip::never},
   };
   return all;
 }
@@ -51,7 +57,7 @@ void each_pair(const Mlp& a, const Mlp& b, const std::function<void(double, doub
   }
 }
 
-Resumed compare(std::string what, const Trainer& resumed, const Trainer& whole, std::size_t first_loss) {
+Resumed compare(Words what, const Trainer& resumed, const Trainer& whole, std::size_t first_loss) {
   constexpr std::size_t shown = 20;
   Resumed result{std::move(what), different_weights(resumed.model, whole.model)};
   each_pair(resumed.model, whole.model,
@@ -76,8 +82,8 @@ std::vector<Resumed> resumed_runs(std::int64_t steps, std::uint64_t seed, const 
   whole.run_to(half);
   whole.save(file);
   whole.run_to(steps);
-  std::vector<Resumed> rows = {compare("no interruption", whole, whole, static_cast<std::size_t>(half))};
-  const auto resume = [&](const char* lost, const std::function<void(Trainer&)>& lose) {
+  std::vector<Resumed> rows = {compare({"no interruption", "没有中断"}, whole, whole, static_cast<std::size_t>(half))};
+  const auto resume = [&](const Words& lost, const std::function<void(Trainer&)>& lose) {
     Trainer fresh(plans()[0], steps, seed);
     fresh.load(file);
     lose(fresh);
@@ -85,10 +91,10 @@ std::vector<Resumed> resumed_runs(std::int64_t steps, std::uint64_t seed, const 
     while (fresh.done < end) fresh.step();
     rows.push_back(compare(lost, fresh, whole, static_cast<std::size_t>(half)));
   };
-  resume("nothing", [](Trainer&) {});
-  resume("m, v and t", [](Trainer& t) { t.forget_optimizer(); });
-  resume("the generator", [](Trainer& t) { t.forget_data(); });
-  resume("the step number", [](Trainer& t) { t.done = 0; });
+  resume({"nothing", "什么也没丢"}, [](Trainer&) {});
+  resume({"m, v and t", "m、v 和 t"}, [](Trainer& t) { t.forget_optimizer(); });
+  resume({"the generator", "生成器"}, [](Trainer& t) { t.forget_data(); });
+  resume({"the step number", "步数"}, [](Trainer& t) { t.done = 0; });
   return rows;
 }
 

@@ -23,7 +23,7 @@ Trial outcome(const Trainer& trainer, const Points& fresh);
 
 // What was lost when a run was stopped half-way, saved, and resumed in a program that knows nothing of it.
 struct Resumed {
-  std::string what;            // "nothing", "m, v and t of Adam", ...
+  Words what;                  // "nothing", "m, v and t of Adam", ...
   std::int64_t different = 0;  // weights that differ at the end from those of the run without interruption
   double largest = 0;          // the largest difference
   double loss = 0;             // mean of the first 20 steps after the resume

@@ -68,14 +68,15 @@ std::string trace_gru(const Terminal&, Lang lang) {
   std::string text(tr(lang, "One step with reset before U and z that keeps, on x = 1, s_0 = (0.5, -1):\n",
                       "先重置后乘 U、z 保留旧状态的一步，x = 1，s_0 = (0.5, -1)：\n"));
   for (const auto& [name, value] :
-       {std::pair("W_r x + U_r s_0 + b_r", gate(0, s)),
-        {"r = sigmoid of it", r},
-        {"W_z x + U_z s_0 + b_z", gate(1, s)},
-        {"z = sigmoid of it", z},
-        {"r * s_0", rs},
-        {"n = tanh(W_n x + U_n (r * s_0) + b_n)", n},
-        {"z * s_0 + (1 - z) * n", {z[0] * s[0] + (1 - z[0]) * n[0], z[1] * s[1] + (1 - z[1]) * n[1]}}})
-    text += pad_right(name, 40) + pair(value) + "\n";
+       {std::pair(Words("W_r x + U_r s_0 + b_r", "W_r x + U_r s_0 + b_r"), gate(0, s)),
+        {{"r = sigmoid of it", "r = 它的 sigmoid"}, r},
+        {{"W_z x + U_z s_0 + b_z", "W_z x + U_z s_0 + b_z"}, gate(1, s)},
+        {{"z = sigmoid of it", "z = 它的 sigmoid"}, z},
+        {{"r * s_0", "r * s_0"}, rs},
+        {{"n = tanh(W_n x + U_n (r * s_0) + b_n)", "n = tanh(W_n x + U_n (r * s_0) + b_n)"}, n},
+        {{"z * s_0 + (1 - z) * n", "z * s_0 + (1 - z) * n"},
+         {z[0] * s[0] + (1 - z[0]) * n[0], z[1] * s[1] + (1 - z[1]) * n[1]}}})
+    text += pad_right(name.in(lang), 40) + pair(value) + "\n";
   return text;
 }
 

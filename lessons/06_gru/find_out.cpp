@@ -2,10 +2,9 @@
 #include "lessons/06_gru/find_out.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
 #include "lessons/common/interrupt.h"
+#include "lessons/common/jobs.h"
 #include "lessons/common/progress.h"
 
 namespace gradus::lesson06 {
@@ -20,9 +19,9 @@ std::vector<double> accuracies(const RecallNet& net, std::uint64_t seed) {
 void recall_job(RecallResult& r, const Plan& plan, std::uint64_t seed) {
   const auto go = [](const RecallTraining&) { return !interrupted(); };
   Generator init(seed, "init");
-  r.fresh_reach = gradient_reach(RecallNet(r.kind, init), seed);
-  r.growing = train_recall(r.kind, true, plan.recall_steps, seed, go);
-  r.at_once = train_recall(r.kind, false, plan.recall_steps, seed, go);
+  r.fresh_reach = gradient_reach(RecallNet(r.kind, init, r.forget_bias), seed);
+  r.growing = train_recall(r.kind, true, plan.recall_steps, seed, go, r.forget_bias);
+  r.at_once = train_recall(r.kind, false, plan.recall_steps, seed, go, r.forget_bias);
   r.accuracy = accuracies(r.growing.net, seed);
   r.direct = accuracies(r.at_once.net, seed);
   r.trained_reach = gradient_reach(r.growing.net, seed);
@@ -33,7 +32,10 @@ void recall_job(RecallResult& r, const Plan& plan, std::uint64_t seed) {
 Findings find_out(const Plan& plan, const Options& options, const Terminal& terminal) {
   const Lang lang = options.lang;
   Findings f;
-  f.recall.resize(3);
+  f.recall = {{.kind = CellKind::elman},
+              {.kind = CellKind::gru},
+              {.kind = CellKind::lstm},
+              {.kind = CellKind::lstm, .forget_bias = 4}};
   f.texts.resize(2);
   f.texts[0].lang = Lang::en;
   f.texts[1].lang = Lang::zh;
@@ -55,24 +57,13 @@ Findings find_out(const Plan& plan, const Options& options, const Terminal& term
       t.reset = bits_per_character(t.training.net, t.corpus.held_out, 8);
     });
   }
-  for (std::size_t i = 3; i-- > 0;) {
+  for (std::size_t i = f.recall.size(); i-- > 0;) {
     jobs.push_back([&, i] {
-      f.recall[i].kind = i == 0 ? CellKind::elman : i == 1 ? CellKind::gru : CellKind::lstm;
       recall_job(f.recall[i], plan, options.seed);
       if (i == 1) f.kept = kept_over_time(f.recall[i].growing.net, options.seed);
     });
   }
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i; (i = next++) < jobs.size();) jobs[i]();
-  };
-  if (thread_count(options) > 1) {
-    std::thread beside(work);
-    work();
-    beside.join();
-  } else {
-    work();
-  }
+  for_all(jobs.size(), thread_count(options), [&](std::size_t i) { jobs[i](); });
   progress.finish();
   return f;
 }

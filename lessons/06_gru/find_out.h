@@ -18,9 +18,10 @@ inline constexpr std::int64_t recall_distances[] = {5, 20, 50, 100};
 // One cell on delayed recall.
 struct RecallResult {
   CellKind kind = CellKind::gru;
-  RecallTraining growing, at_once;       // distances that grow; distance 50 from the first step on
-  std::vector<double> accuracy, direct;  // at recall_distances
-  std::vector<double> fresh_reach, trained_reach;
+  double forget_bias = 1;                          // of an LSTM
+  RecallTraining growing = {}, at_once = {};       // distances that grow; distance 50 from the first step on
+  std::vector<double> accuracy = {}, direct = {};  // at recall_distances
+  std::vector<double> fresh_reach = {}, trained_reach = {};
 };
 
 // One language.
@@ -32,12 +33,12 @@ struct TextResult {
 };
 
 struct Findings {
-  std::vector<RecallResult> recall;  // Elman, GRU, LSTM
+  std::vector<RecallResult> recall;  // Elman, GRU, LSTM, and an LSTM whose forget gate starts open
   Kept kept;                         // of the GRU that grew
   std::vector<TextResult> texts;     // English, Chinese
 };
 
-// Two jobs at a time where there are two threads; none reads what another writes.
+// One job a thread; none reads what another writes.
 Findings find_out(const Plan& plan, const Options& options, const Terminal& terminal);
 
 }  // namespace gradus::lesson06

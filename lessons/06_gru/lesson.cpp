@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lessons/06_gru/by_hand.h"
+#include "lessons/06_gru/parts.h"
 #include "lessons/06_gru/show.h"
 #include "lessons/common/lesson.h"
 #include "nn/checkpoint.h"
@@ -16,9 +17,9 @@ namespace {
 extern const Lesson lesson;
 
 Plan plan_for(const Options& options) {
-  Plan plan{1200, 1200};
+  Plan plan{1200, 2000};
   if (options.quick) plan = {400, 100};
-  if (options.full) plan = {3000, 4000};
+  if (options.full) plan = {3000, 6000};
   if (options.steps) plan = {*options.steps, *options.steps};
   return plan;
 }
@@ -38,20 +39,26 @@ int run(const Options& options) {
   say(fmt::format(
       fmt::runtime(tr(lang,
                       "\nRecall: which of {} symbols was first; chance {:.1f} %; {} steps.\nText: {} steps; losses in "
-                      "bits a character\n",
-                      "\n回忆：{} 个符号中哪个是第一个；随机水平 {:.1f} %；{} 步。文本：{} 步；损失以比特计\n")),
-      symbols, 100.0 / symbols, plan.recall_steps, plan.text_steps));
+                      "bits a character. Cells and windows: {}\n",
+                      "\n回忆：{} 个符号中哪个是第一个；随机水平 {:.1f} %；{} 步。文本：{} 步；损失以每字符比特计。\n"
+                      "循环单元与窗口：{}\n")),
+      symbols, 100.0 / symbols, plan.recall_steps, plan.text_steps, taught_parts().whose.in(lang)));
   const Findings f = find_out(plan, options, terminal);
   for (const TextResult& t : f.texts) save_checkpoint(file_in(options, t.lang), {parameters(t.training.net)});
-  const LineChart reach = reach_chart(f, lang), kept = kept_chart(f, lang);
-  for (const std::string& part :
-       {verdict(f, lang) + recall_table(f, terminal, lang), reach_table(f, terminal, lang), draw_text(kept, terminal),
-        text_table(f, terminal, lang), samples(f, options.seed, terminal, lang)})
-    say("\n" + part);
-  save_plot(reach, output_directory(options, lesson.id) / "reach.svg");
-  save_plot(kept, output_directory(options, lesson.id) / "kept.svg");
+  say("\n" + verdict(f, lang));
+  metrics.show("recall", terminal, [&](const Terminal& on, Lang in) { return recall_table(f, on, in); });
+  say("\n");
+  metrics.show("reach", terminal, [&](const Terminal& on, Lang in) { return reach_table(f, on, in); });
+  say("\n");
+  metrics.show("kept", terminal, [&](const Terminal& on, Lang in) { return draw_text(kept_chart(f, in), on); });
+  say("\n");
+  metrics.show("text", terminal, [&](const Terminal& on, Lang in) { return text_table(f, on, in); });
+  say("\n");
+  metrics.show("samples", terminal, [&](const Terminal& on, Lang in) { return samples(f, options.seed, on, in); });
+  save_plot(reach_chart(f, lang), output_directory(options, lesson.id) / "reach.svg");
+  save_plot(kept_chart(f, lang), output_directory(options, lesson.id) / "kept.svg");
   report(f, metrics);
-  metrics.at_most("seconds", 25, metrics.seconds());
+  metrics.at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 50, metrics.cpu_seconds());
   say("\n" + metrics.target_table(terminal, lang));
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures, numbers and both models: {}\nnow let it write: ./gradus try 06 \"The state\"\n",

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "lessons/06_gru/parts.h"
+
 namespace gradus::lesson06 {
 
 std::vector<double> gradient_reach(const RecallNet& trained, std::uint64_t seed) {
@@ -13,7 +15,7 @@ std::vector<double> gradient_reach(const RecallNet& trained, std::uint64_t seed)
   State s = net.cell.initial(16, f64);
   std::vector<std::vector<Var>> touched;  // per step: the zeros added to h, and to c
   for (std::int64_t t = 0; t <= farthest; ++t) {
-    const State next = net.cell.step(select(x, Axis{1}, t), s);
+    const State next = taught_parts().step(net.cell, select(x, Axis{1}, t), s);
     touched.push_back({parameter(zeros(next.shape(), f64))});
     s = State(next + touched.back()[0]);
     for (const Var& c : next.memory) {

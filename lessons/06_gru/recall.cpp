@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lessons/06_gru/parts.h"
 #include "nn/optimizer.h"
 
 namespace gradus::lesson06 {
@@ -31,14 +32,17 @@ RecallBatch recall_batch(std::int64_t batch, std::int64_t distance, Generator& g
   return result;
 }
 
-RecallNet::RecallNet(CellKind kind, Generator& generator)
+RecallNet::RecallNet(CellKind kind, Generator& generator, double forget_bias)
     : embedding(symbols + 1, d_emb, generator),
       cell(kind, d_emb, d_s, 1, cho2014(), generator),
-      readout(d_s, symbols, generator) {}
+      readout(d_s, symbols, generator) {
+  if (kind != CellKind::lstm) return;
+  Tensor b_f = narrow(cell.lstm[0].b.mutable_value(), Axis{0}, d_s, d_s);  // the gates stand as i, f, g, o
+  fill_(b_f, forget_bias);
+}
 
 Var RecallNet::logits(const Ids& tokens) const {
-  const Var x = embedding(tokens);  // (B, T, d_emb)
-  return readout(run(cell, x, cell.initial(tokens.shape()[0], x.dtype())).last);
+  return readout(taught_parts().read(cell, embedding(tokens)));  // embedding(tokens): (B, T, d_emb)
 }
 
 void RecallNet::visit(Visitor& v) {
@@ -48,10 +52,10 @@ void RecallNet::visit(Visitor& v) {
 }
 
 RecallTraining train_recall(CellKind kind, bool growing, std::int64_t steps, std::uint64_t seed,
-                            const std::function<bool(const RecallTraining&)>& after) {
+                            const std::function<bool(const RecallTraining&)>& after, double forget_bias) {
   Generator init(seed, "init"), data(seed, "data");
   RecallTraining t;
-  t.net = RecallNet(kind, init);
+  t.net = RecallNet(kind, init, forget_bias);
   if (!growing) t.longest = farthest;
   const std::vector<Parameter> all = parameters(t.net);
   Adam adam(all, {.rate = rate});
@@ -85,9 +89,10 @@ Kept kept_over_time(const RecallNet& net, std::uint64_t seed) {
   NoGrad no_grad;
   Generator fresh(seed, "gates");
   const RecallBatch batch = recall_batch(32, farthest, fresh);
-  const Gru& gru = net.cell.gru[0];                         // cho2014: gates r, z, n; z keeps
-  const Var Wx = gru.project(net.embedding(batch.tokens));  // (B, T, 3 d_s)
-  Var s = zeros(Shape{32, d_s}, Wx.dtype());
+  const Gru& gru = net.cell.gru[0];           // cho2014: gates r, z, n; z keeps
+  const Var x = net.embedding(batch.tokens);  // (B, T, d_emb)
+  const Var Wx = gru.project(x);              // (B, T, 3 d_s)
+  State s = net.cell.initial(32, Wx.dtype());
   Kept kept;
   for (std::int64_t t = 0; t <= farthest; ++t) {
     const Var Wx_t = select(Wx, Axis{1}, t);
@@ -98,7 +103,7 @@ Kept kept_over_time(const RecallNet& net, std::uint64_t seed) {
     for (double u : units) total += u;
     kept.all.push_back(total / static_cast<double>(d_s));
     kept.steadiest.push_back((units[0] + units[1] + units[2]) / 3);
-    s = gru.step_projected(Wx_t, s);
+    s = taught_parts().step(net.cell, select(x, Axis{1}, t), s);
   }
   return kept;
 }

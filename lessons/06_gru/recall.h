@@ -25,8 +25,8 @@ struct RecallNet {
   Recurrent cell;
   Linear readout;  // of the state after the question mark: (B, d_s) -> (B, symbols)
   RecallNet() = default;
-  RecallNet(CellKind kind, Generator& generator);
-  Var logits(const Ids& tokens) const;  // (B, T) -> (B, symbols)
+  RecallNet(CellKind kind, Generator& generator, double forget_bias = 1);  // of an LSTM
+  Var logits(const Ids& tokens) const;                                     // (B, T) -> (B, symbols)
   void visit(Visitor& v);
 };
 
@@ -40,7 +40,7 @@ struct RecallTraining {
   std::vector<double> reached = {};  // longest after each step
 };
 RecallTraining train_recall(CellKind kind, bool growing, std::int64_t steps, std::uint64_t seed,
-                            const std::function<bool(const RecallTraining&)>& after);
+                            const std::function<bool(const RecallTraining&)>& after, double forget_bias = 1);
 
 // Share of right answers over fresh sequences of that distance.
 double recall_accuracy(const RecallNet& net, std::int64_t distance, std::int64_t sequences, std::uint64_t seed);

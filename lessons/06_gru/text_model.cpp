@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "lessons/06_gru/parts.h"
 #include "lessons/common/files.h"
 #include "nn/optimizer.h"
 
@@ -96,7 +97,7 @@ CharTraining train_text(const Corpus& corpus, std::int64_t steps, std::uint64_t 
   Adam adam(all, {.rate = rate});
   const auto length = static_cast<std::int64_t>(corpus.train.size());
   const auto at = [&](std::int64_t place) { return corpus.train[static_cast<std::size_t>(place % length)]; };
-  State s = t.net.cell.initial(streams, f32);
+  Var s = t.net.cell.initial(streams, f32);
   for (bool go = true; go && t.step < steps;) {
     Ids read(Shape{streams, window}), next(Shape{streams, window});
     for (std::int64_t row = 0; row < streams; ++row) {
@@ -106,9 +107,9 @@ CharTraining train_text(const Corpus& corpus, std::int64_t steps, std::uint64_t 
         next.at(row, k) = at(place + 1);
       }
     }
-    const Run states = run(t.net.cell, t.net.embedding(read), s);  // (B, T, d_s)
-    const Var loss = cross_entropy(t.net.readout(states.states), next);
-    s = State(states.last.detach());  // the numbers go on to the next window, their history does not
+    const auto [states, carry] = taught_parts().window(t.net.cell, t.net.embedding(read), s);  // states (B, T, d_s)
+    const Var loss = cross_entropy(t.net.readout(states), next);
+    s = carry;
     zero_grad(all);
     backward(loss);
     clip_gradients(all, 1.0);
@@ -126,7 +127,7 @@ double bits_per_character(const CharNet& net, const std::vector<std::int32_t>& t
   NoGrad no_grad;
   const auto last = static_cast<std::int64_t>(text.size()) - 1;
   const std::int64_t chunk = reset > 0 ? reset : 256;
-  State s = net.cell.initial(1, f32);
+  Var s = net.cell.initial(1, f32);
   double total = 0;
   for (std::int64_t start = 0; start < last; start += chunk) {
     const std::int64_t n = std::min(chunk, last - start);
@@ -134,9 +135,9 @@ double bits_per_character(const CharNet& net, const std::vector<std::int32_t>& t
     const Ids read(Shape{1, n}, std::vector<std::int32_t>(from, from + n)),
         next(Shape{1, n}, std::vector<std::int32_t>(from + 1, from + n + 1));
     if (reset > 0) s = net.cell.initial(1, f32);
-    const Run states = run(net.cell, net.embedding(read), s);
-    total += static_cast<double>(n) * cross_entropy(net.readout(states.states), next).item() / std::log(2.0);
-    s = states.last;
+    const auto [states, carry] = taught_parts().window(net.cell, net.embedding(read), s);
+    total += static_cast<double>(n) * cross_entropy(net.readout(states), next).item() / std::log(2.0);
+    s = carry;
   }
   return total / static_cast<double>(last);
 }
@@ -150,7 +151,7 @@ std::string sample(const CharNet& net, const Corpus& corpus, const std::string& 
   std::string text;
   Var logits;
   const auto read = [&](std::int32_t id) {
-    s = net.cell.step(net.embedding(Ids(Shape{1}, std::vector<std::int32_t>{id})), s);
+    s = taught_parts().step(net.cell, net.embedding(Ids(Shape{1}, std::vector<std::int32_t>{id})), s);
     logits = net.readout(s);  // (1, V)
   };
   for (std::int32_t id : ids) read(id);

@@ -1,11 +1,11 @@
 // The models of a run, one job each.
 #include "lessons/07_bottleneck/find_out.h"
 
-#include <atomic>
+#include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "lessons/common/interrupt.h"
+#include "lessons/common/jobs.h"
 #include "lessons/common/progress.h"
 
 namespace gradus::lesson07 {
@@ -55,17 +55,7 @@ Findings find_out(const Plan& plan, const Options& options, const Terminal& term
     const std::int64_t few = std::max<std::int64_t>(1, plan.small_steps / 5);
     f.shift_missing = grow({.name = "shift missing", .steps = few, .feeding = Feeding::shift_missing}, {});
   });
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i; (i = next++) < jobs.size();) jobs[i]();
-  };
-  if (thread_count(options) > 1) {
-    std::thread beside(work);
-    work();
-    beside.join();
-  } else {
-    work();
-  }
+  for_all(jobs.size(), thread_count(options), [&](std::size_t i) { jobs[i](); });
   progress.finish();
   return f;
 }

@@ -6,6 +6,7 @@
 #include "lessons/07_bottleneck/find_out.h"
 #include "lessons/07_bottleneck/show.h"
 #include "lessons/common/lesson.h"
+#include "lessons/common/typed.h"
 #include "nn/checkpoint.h"
 
 using namespace gradus;
@@ -46,16 +47,23 @@ int run(const Options& options) {
       copy_longest, options.seed, plan.steps, plan.small_steps, taught_parts().whose.in(lang)));
   const Findings f = find_out(plan, options, terminal);
   save_checkpoint(file_in(options, "model.safetensors"), {parameters(f.main.trained.net)});
-  const LineChart accuracy = accuracy_chart(f, lang), places = places_chart(f, lang), sweep = sweep_chart(f, lang);
-  for (const std::string& part : {verdict(f, lang) + draw_text(accuracy, terminal), exposure_table(f, terminal, lang),
-                                  draw_text(places, terminal), stored_table(f, terminal, lang),
-                                  sweep_table(f, terminal, lang), mistakes_table(f, terminal, lang)})
-    say("\n" + part);
-  save_plot(accuracy, file_in(options, "accuracy.svg"));
-  save_plot(places, file_in(options, "places.svg"));
-  save_plot(sweep, file_in(options, "sweep.svg"));
+  say("\n" + verdict(f, lang));
+  metrics.show("accuracy", terminal, [&](const Terminal& on, Lang in) { return draw_text(accuracy_chart(f, in), on); });
+  say("\n");
+  metrics.show("exposure", terminal, [&](const Terminal& on, Lang in) { return exposure_table(f, on, in); });
+  say("\n");
+  metrics.show("places", terminal, [&](const Terminal& on, Lang in) { return draw_text(places_chart(f, in), on); });
+  say("\n");
+  metrics.show("stored", terminal, [&](const Terminal& on, Lang in) { return stored_table(f, on, in); });
+  say("\n");
+  metrics.show("sweep", terminal, [&](const Terminal& on, Lang in) { return sweep_table(f, on, in); });
+  say("\n");
+  metrics.show("mistakes", terminal, [&](const Terminal& on, Lang in) { return mistakes_table(f, on, in); });
+  save_plot(accuracy_chart(f, lang), file_in(options, "accuracy.svg"));
+  save_plot(places_chart(f, lang), file_in(options, "places.svg"));
+  save_plot(sweep_chart(f, lang), file_in(options, "sweep.svg"));
   report(f, metrics);
-  metrics.at_most("seconds", 30, metrics.seconds());
+  metrics.at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 60, metrics.cpu_seconds());
   say("\n" + metrics.target_table(terminal, lang));
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures, numbers and the model: {}\nnow ask it: ./gradus try 07 \"3 1 4 1 5 9 2 6\"\n",
@@ -68,13 +76,7 @@ int run(const Options& options) {
 int ask(const Options& options, const std::string& input) {
   const std::filesystem::path file = file_in(options, "model.safetensors");
   if (!std::filesystem::exists(file)) return not_trained_yet(options, lesson);
-  std::vector<std::int32_t> digits;
-  for (char c : input) {
-    if (c >= '0' && c <= '9') digits.push_back(c - '0');
-    else if (c != ' ' && c != ',')
-      throw ValueError(fmt::format("'{}' is no digit; type digits, such as \"3 1 4 1 5\"", printable({&c, 1})));
-  }
-  if (digits.empty()) throw ValueError("nothing to copy; type digits, such as \"3 1 4 1 5\"");
+  const std::vector<std::int32_t> digits = digits_in(input);
   Generator unused(1);
   CopyNet net(Sizes(), Ends::both, unused);
   load_parameters(file, parameters(net));

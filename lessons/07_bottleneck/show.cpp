@@ -58,6 +58,44 @@ std::string text_of(const Ids& tokens) {
   return text;
 }
 
+// What is compared over seeds.
+void add_numbers(const Findings& f, Metrics& metrics) {
+  const auto same = [](std::int64_t number) { return Words(std::to_string(number), std::to_string(number)); };
+  const Words given("right token before given", "给出正确的前一个词"), own("on its own outputs", "用自己的输出"),
+      sampled("scheduled sampling: ", "计划采样：");
+  constexpr std::size_t at_10 = 1, at_40 = 3;  // of copy_lengths
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    metrics.across_seeds("accuracy", {"% right on its own outputs at length", "用自己的输出，各长度的准确率 %"},
+                         same(copy_lengths[i]), percent(f.main.accuracy.greedy[i]));
+  const Words exposure("% right at length 40", "长度 40 的准确率 %");
+  metrics.across_seeds("exposure", exposure, given, percent(f.main.accuracy.forced[at_40]));
+  metrics.across_seeds("exposure", exposure, own, percent(f.main.accuracy.greedy[at_40]));
+  metrics.across_seeds("exposure", exposure, sampled + given, percent(f.scheduled.accuracy.forced[at_40]));
+  metrics.across_seeds("exposure", exposure, sampled + own, percent(f.scheduled.accuracy.greedy[at_40]));
+  const Words after("% right after a wrong token, length 20", "前一个错时的准确率 %，长度 20");
+  metrics.across_seeds("after", after, given, percent(f.places.forced_after.wrong));
+  metrics.across_seeds("after", after, own, percent(f.places.greedy_after.wrong));
+  for (const Stored& s : f.stored)
+    metrics.across_seeds("stored", {"% right, s_0 searched for, at length", "搜索得到的 s_0，各长度的准确率 %"},
+                         same(s.length), percent(s.best));
+  for (const Stored& s : f.stored)
+    metrics.across_seeds("encoder", {"% right, s_0 of the encoder, at length", "编码器给的 s_0，各长度的准确率 %"},
+                         same(s.length), percent(s.encoder));
+  for (const Measured& m : f.sweep)
+    metrics.across_seeds("sweep", {"% right at length 10, d_s", "长度 10 的准确率 %，d_s"},
+                         {m.trained.setup.name, m.trained.setup.name}, percent(m.accuracy.greedy[at_10]));
+  const Words mistakes("trained with", "训练时"), at_length_10(": % right at length 10", "：长度 10 的准确率 %"),
+      shift("the shift missing", "忘了移位");
+  metrics.across_seeds("mistakes", mistakes, Words("nothing wrong", "没有错误") + at_length_10,
+                       percent(f.sweep[2].accuracy.greedy[at_10]));
+  metrics.across_seeds("mistakes", mistakes,
+                       Words("the last slice as final state", "把最后一格当作最终状态") + at_length_10,
+                       percent(f.last_slice.accuracy.greedy[at_10]));
+  metrics.across_seeds("mistakes", mistakes, shift + at_length_10, percent(f.shift_missing.accuracy.greedy[at_10]));
+  metrics.across_seeds("mistakes", mistakes, shift + Words(": training loss", "：训练损失"),
+                       fixed(f.shift_missing.trained.loss));
+}
+
 }  // namespace
 
 std::string verdict(const Findings& f, Lang lang) {
@@ -183,21 +221,26 @@ void report(const Findings& f, Metrics& metrics) {
   metrics.size("d_s", f.main.trained.setup.sizes.d_s);
   metrics.size("d_emb", f.main.trained.setup.sizes.d_emb);
   metrics.size("parameters", count(parameters(f.main.trained.net)));
-  metrics.at_least("accuracy at 5", 0.89, greedy.front());
-  metrics.at_most("accuracy at 80", 0.25, greedy.back());
-  metrics.holds("accuracy falls with length", "falls", std::is_sorted(greedy.rbegin(), greedy.rend()));
+  metrics.at_least({"accuracy at 5", "长度 5 的准确率"}, 0.89, greedy.front());
+  metrics.at_most({"accuracy at 80", "长度 80 的准确率"}, 0.25, greedy.back());
+  metrics.holds({"accuracy falls with length", "准确率随长度下降"}, {"falls", "下降"},
+                std::is_sorted(greedy.rbegin(), greedy.rend()));
   const SourceGradient gradient = source_gradient();
-  metrics.holds("gradient of the logits with respect to H", "exactly 0", gradient.of_H == 0 && gradient.of_s_0 > 0);
-  metrics.at_least("80 digits through 12 numbers", 1,
+  metrics.holds({"gradient of the logits with respect to H", "logits 对 H 的梯度"}, {"exactly 0", "恰好为 0"},
+                gradient.of_H == 0 && gradient.of_s_0 > 0);
+  metrics.at_least({"80 digits through 12 numbers", "80 个数字通过 12 个数"}, 1,
                    copy_through_numbers(std::vector<int>(80, 7), 7) == std::vector<int>(80, 7));
   for (const Stored& s : f.stored) {
     if (s.length <= 20)
-      metrics.at_least(fmt::format("accuracy at {} when only s_0 is searched for", s.length),
+      metrics.at_least({fmt::format("accuracy at {} when only s_0 is searched for", s.length),
+                        fmt::format("长度 {} 的准确率，只搜索 s_0", s.length)},
                        s.length == 10 ? 0.95 : 0.8, s.best);
     metrics.set(fmt::format("s_0 at {}", s.length), Json::object({{"encoder", s.encoder}, {"searched", s.best}}));
   }
-  metrics.at_most("training loss, shift missing", 0.05, f.shift_missing.trained.loss);
-  metrics.at_most("accuracy at 10, shift missing", 0.3, f.shift_missing.accuracy.greedy[1]);
+  metrics.at_most({"training loss, shift missing", "训练损失，忘了右移"}, 0.05, f.shift_missing.trained.loss);
+  metrics.at_most({"accuracy at 10, shift missing", "长度 10 的准确率，忘了右移"}, 0.3,
+                  f.shift_missing.accuracy.greedy[1]);
+  add_numbers(f, metrics);
   const auto curve = [&](const std::string& name, const Accuracy& a) {
     metrics.curve(name + ", on its own outputs", lengths, a.greedy);
     metrics.curve(name + ", right token given", lengths, a.forced);

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "lessons/common/table.h"
+#include "lessons/common/typed.h"
 #include "nn/attention.h"
 
 namespace gradus::lesson08 {
@@ -56,11 +56,6 @@ Example note_0() { return {{.9, .1, .2}, {{1, 0, .2}, {.5, .5, .1}, {.1, .9, .3}
 Example note_0_moved() { return {{.1, .9, .3}, note_0().states}; }
 Example note_1() { return {{.8, -.2, .5}, {{.1, .9, .3}, {.7, .2, -.5}}}; }
 
-std::string fixed(double value, int digits) {
-  const std::string shown = fmt::format("{:.{}f}", value, digits);
-  return shown.find_first_of("123456789") == std::string::npos ? fmt::format("{:.{}f}", 0.0, digits) : shown;
-}
-
 std::string vector_text(const Vector& values, int digits, bool room_for_signs) {
   const bool signs =
       room_for_signs || std::any_of(values.begin(), values.end(), [](double value) { return value < 0; });
@@ -94,31 +89,23 @@ std::string trace(const Example& example, const Terminal&, Lang lang) {
 }
 
 Example read_example(const std::string& text) {
-  constexpr const char* hint =
-      "; type the query and then states, such as \"0.8 -0.2 0.5 | 0.1 0.9 0.3 | 0.7 0.2 -0.5\"";
-  std::vector<Vector> vectors(1);
-  for (std::size_t at = 0; at < text.size();) {
-    if (text[at] == ' ' || text[at] == ',') {
-      ++at;
-    } else if (text[at] == '|') {
-      vectors.emplace_back();
-      ++at;
-    } else {
-      const std::size_t end = std::min(text.find_first_of(" ,|", at), text.size());
-      double value = 0;
-      const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, value);
-      if (error != std::errc() || stop != text.data() + end || !(std::fabs(value) < 1e3))
-        throw ValueError("'" + printable(text.substr(at, end - at)) + "' is no number between -1000 and 1000" + hint);
-      vectors.back().push_back(value);
-      at = end;
-    }
+  const std::string hint = "\"0.8 -0.2 0.5 | 0.1 0.9 0.3 | 0.7 0.2 -0.5\"";
+  std::vector<Vector> vectors;
+  for (std::size_t at = 0, end = 0; at <= text.size(); at = end + 1) {
+    end = std::min(text.find('|', at), text.size());
+    vectors.push_back(numbers_in(text.substr(at, end - at), 1000, hint));
   }
   if (vectors.size() < 2 || vectors.size() > 9)
-    throw ValueError(fmt::format("a query wants 1 to 8 states, found {}{}", vectors.size() - 1, hint));
+    throw InputError({fmt::format("a query wants 1 to 8 states, found {}; type the query and then states, such as {}",
+                                  vectors.size() - 1, hint),
+                      fmt::format("一个查询配 1 到 8 个状态，这里有 {} 个；先输入查询，再输入各个状态，例如 {}",
+                                  vectors.size() - 1, hint)});
   for (const Vector& v : vectors) {
     if (v.empty() || v.size() > 6 || v.size() != vectors[0].size())
-      throw ValueError(fmt::format("all vectors must be equally long, 1 to 6 numbers; found {} and {}{}",
-                                   vectors[0].size(), v.size(), hint));
+      throw InputError({fmt::format("all vectors must be equally long, 1 to 6 numbers; found {} and {}; such as {}",
+                                    vectors[0].size(), v.size(), hint),
+                        fmt::format("所有向量都要一样长，1 到 6 个数；这里有 {} 个和 {} 个；例如 {}", vectors[0].size(),
+                                    v.size(), hint)});
   }
   return {vectors[0], {vectors.begin() + 1, vectors.end()}};
 }

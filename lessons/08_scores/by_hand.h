@@ -25,7 +25,7 @@ Example note_1();        // two words
 
 // Every product, the scores, the weights and the context, line by line. At most eight states of at most six numbers.
 std::string trace(const Example& example, const Terminal& terminal, Lang lang);
-// "0.8 -0.2 0.5 | 0.1 0.9 0.3 | 0.7 0.2 -0.5": the query, then the states. Throws ValueError for anything else.
+// "0.8 -0.2 0.5 | 0.1 0.9 0.3 | 0.7 0.2 -0.5": the query, then the states. Throws InputError for anything else.
 Example read_example(const std::string& text);
 // Weights while the query moves from the first word of note 0 to the last.
 std::string moving_query(const Terminal& terminal, Lang lang);
@@ -60,7 +60,6 @@ LineChart spread_chart(const std::vector<Spread>& rows, Lang lang);
 
 // ---- shared
 
-std::string fixed(double value, int digits = 4);  // never "-0.0000"
 // "(0.80 0.20)", and where a sign is needed or wanted "( 0.80 -0.20)".
 std::string vector_text(const Vector& values, int digits, bool room_for_signs = false);
 

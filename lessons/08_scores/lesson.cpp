@@ -1,16 +1,15 @@
 // Lesson 08: scores, and what drives them; queries, keys and values; a lookup that is learned from answers alone.
 #include <fmt/format.h>
 
-#include <ctime>
-#include <thread>
-
 #include "lessons/08_scores/by_hand.h"
 #include "lessons/08_scores/parts.h"
 #include "lessons/08_scores/show.h"
 #include "lessons/common/interrupt.h"
+#include "lessons/common/jobs.h"
 #include "lessons/common/lesson.h"
 #include "lessons/common/metrics.h"
 #include "lessons/common/progress.h"
+#include "lessons/common/table.h"
 #include "nn/checkpoint.h"
 
 using namespace gradus;
@@ -53,19 +52,11 @@ Trained train_one(std::size_t which, std::int64_t steps, std::uint64_t seed, Pro
 std::vector<Trained> train_all(const Options& options, const Terminal& terminal) {
   const std::int64_t steps = steps_for(options);
   std::vector<std::string> names;
-  for (const Variant& v : variants()) names.push_back(variant_name(v, options.lang));
+  for (const Variant& v : variants()) names.push_back(v.name.in(options.lang));
   Progress progress(terminal, options.lang, names, steps, steps);
   std::vector<Trained> all(names.size());
-  const auto every_second = [&](std::size_t first, std::size_t stride) {
-    for (std::size_t i = first; i < all.size(); i += stride) all[i] = train_one(i, steps, options.seed, progress);
-  };
-  if (thread_count(options) > 1) {
-    std::thread beside([&] { every_second(1, 2); });
-    every_second(0, 2);
-    beside.join();
-  } else {
-    every_second(0, 1);
-  }
+  for_all(all.size(), thread_count(options),
+          [&](std::size_t i) { all[i] = train_one(i, steps, options.seed, progress); });
   return all;
 }
 
@@ -73,7 +64,6 @@ int run(const Options& options) {
   const Lang lang = options.lang;
   const Terminal terminal = find_terminal(options);
   Metrics metrics(lesson.id, options);
-  const std::clock_t start = std::clock();
   if (options.resume) say(tr(lang, "Training takes seconds, so it starts anew.\n", "训练只要几秒，所以重新开始。\n"));
   const std::vector<Spread> spread = spreads();
   for (const std::string& part :
@@ -89,33 +79,27 @@ int run(const Options& options) {
   const std::vector<Trained> all = train_all(options, terminal);
   const Reader& general = all[asked_later].reader;
   save_checkpoint(file_in(options, "general.safetensors"), {parameters(general)});
-  const LineChart losses = loss_chart(all, lang);
-  const Heatmap questions = question_map(general, options.seed, lang);
-  say("\n" + draw_text(losses, terminal) + "\n" + verdict(all, lang) + skill_table(all, terminal, lang) + "\n" +
-      lost_table(all[1], terminal, lang) + "\n" + draw_text(questions, terminal) + "\n");
-  save_plot(losses, file_in(options, "loss.svg"));
-  save_plot(questions, file_in(options, "questions.svg"));
+  say("\n");
+  metrics.show("trained", terminal, [&](const Terminal& on, Lang in) {
+    return draw_text(loss_chart(all, in), on) + "\n" + verdict(all, in) + skill_table(all, on, in) + "\n" +
+           lost_table(all[1], on, in);
+  });
+  say("\n");
+  metrics.show("questions", terminal,
+               [&](const Terminal& on, Lang in) { return draw_text(question_map(general, options.seed, in), on); });
+  say("\n");
+  save_plot(loss_chart(all, lang), file_in(options, "loss.svg"));
+  save_plot(question_map(general, options.seed, lang), file_in(options, "questions.svg"));
   save_plot(dictionary_map(general, lang), file_in(options, "dictionary.svg"));
   save_plot(moving_chart(lang), file_in(options, "moving.svg"));
   save_plot(spread_chart(spread, lang), file_in(options, "spread.svg"));
 
   metrics.steps(static_cast<std::int64_t>(all[0].losses.size()));
   metrics.size("pairs", pairs_in_training);
-  metrics.at_most("numbers of the notes, in units of their last digit", 0.5, distance_from_notes());
-  for (const Trained& t : all) {
-    const std::string& name = t.reader.variant.name;
-    metrics.set(name, Json::object({{"parameters", count(parameters(t.reader))},
-                                    {"first spread", t.before.deviation},
-                                    {"accuracy", t.after.accuracy},
-                                    {"lost words", t.after.lost},
-                                    {"weight", t.after.weight},
-                                    {"accuracy at 4", t.on_4.accuracy},
-                                    {"accuracy at 16", t.on_16.accuracy}}));
-    if (!t.reader.variant.kind) metrics.at_most("accuracy, " + name, 0.5, t.after.accuracy);
-    if (name.ends_with("small start") || name == "scaled dot")
-      metrics.at_least("accuracy, " + name, 1, t.after.accuracy);
-  }
-  metrics.at_most("seconds of CPU time", 5, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  metrics.at_most({"numbers of the notes, in units of their last digit", "讲义里的数，误差以其末位为单位"}, 0.5,
+                  distance_from_notes());
+  add_numbers(all, metrics);
+  metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 5, metrics.cpu_seconds());
   say(metrics.target_table(terminal, lang));
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures and numbers: {}\nnow ask it: ./gradus try 08 \"cat=3 dog=7 sun=1 ? 狗\"\n",

@@ -5,13 +5,13 @@
 #include <sstream>
 
 #include "lessons/common/terminal.h"
-#include "tensor/error.h"
+#include "lessons/common/typed.h"
 
 namespace gradus::lesson08 {
 
 namespace {
 
-constexpr const char* example = "type for example \"cat=3 dog=7 sun=1 ? 狗\"";
+const Words example("type for example \"cat=3 dog=7 sun=1 ? 狗\"", "例如可以输入 \"cat=3 dog=7 sun=1 ? 狗\"");
 
 std::int32_t word_number(const std::string& word) {
   for (std::int32_t w = 0; w < words; ++w) {
@@ -19,7 +19,8 @@ std::int32_t word_number(const std::string& word) {
   }
   std::string known;
   for (std::int64_t w = 0; w < words; ++w) known += std::string(w ? " " : "") + key_words[w] + " " + query_words[w];
-  throw ValueError("no word '" + printable(word) + "'; there are: " + known);
+  throw InputError({"no word '" + printable(word) + "'; there are: " + known,
+                    "没有“" + printable(word) + "”这个词；有这些：" + known});
 }
 
 }  // namespace
@@ -57,21 +58,25 @@ Lookups read_lookup(const std::string& text) {
       keys.push_back(word_number(part.substr(0, equals)));
       values.push_back(part.back() - '0');
     } else {
-      throw ValueError("what is '" + printable(part) + "'? " + example);
+      throw InputError(Words("what is '" + printable(part) + "'? ", "看不懂“" + printable(part) + "”；") + example);
     }
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (keys[i] == keys[j]) throw ValueError(std::string("'") + key_words[keys[i]] + "' has two digits; give it one");
+      const std::string word = key_words[keys[i]];
+      if (keys[i] == keys[j])
+        throw InputError({"'" + word + "' has two digits; give it one", "“" + word + "”有两个数字；请只给一个"});
     }
   }
-  if (query < 0) throw ValueError(std::string("no question; ") + example);
+  if (query < 0) throw InputError(Words("no question; ", "没有提问；") + example);
   const auto n = static_cast<std::int64_t>(keys.size());
   std::int32_t answer = -1;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (keys[i] == query) answer = values[i];
   }
-  if (answer < 0) throw ValueError(std::string("'") + key_words[query] + "' is asked for, and no pair has it");
+  const std::string asked = key_words[query];
+  if (answer < 0)
+    throw InputError({"'" + asked + "' is asked for, and no pair has it", "问的是“" + asked + "”，可是没有哪一对有它"});
   return {Ids(Shape{1, n}, keys), Ids(Shape{1, n}, values), Ids(Shape{1}, query), Ids(Shape{1}, answer)};
 }
 

@@ -27,7 +27,7 @@ struct Lookups {
 };
 Lookups draw_lookups(std::int64_t batch, std::int64_t pairs, Generator& generator);
 
-// "cat=3 dog=7 sun=1 ? 狗"; the question may also be in the keys' language. Throws ValueError for anything else.
+// "cat=3 dog=7 sun=1 ? 狗"; the question may also be in the keys' language. Throws InputError for anything else.
 Lookups read_lookup(const std::string& text);
 
 }  // namespace gradus::lesson08

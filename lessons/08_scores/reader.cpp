@@ -18,13 +18,13 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 const std::vector<Variant>& variants() {
   static const std::vector<Variant> all = {
-      {"equal weights", std::nullopt, 16, 16},
-      {"dot", ScoreKind::dot, 16, 16},
-      {"dot, small start", ScoreKind::dot, 16, 16, 1, 0.25},
-      {"scaled dot", ScoreKind::scaled_dot, 16, 16},
-      {"cosine", ScoreKind::cosine, 16, 16},
-      {"cosine / 0.25", ScoreKind::cosine, 16, 16, 0.25},
-      {"general, small start", ScoreKind::general, 16, 24, 1, 0.25},
+      {{"equal weights", "权重相等"}, std::nullopt, 16, 16},
+      {{"dot", "dot"}, ScoreKind::dot, 16, 16},
+      {{"dot, small start", "dot（小初值）"}, ScoreKind::dot, 16, 16, 1, 0.25},
+      {{"scaled dot", "scaled dot"}, ScoreKind::scaled_dot, 16, 16},
+      {{"cosine", "cosine"}, ScoreKind::cosine, 16, 16},
+      {{"cosine / 0.25", "cosine / 0.25"}, ScoreKind::cosine, 16, 16, 0.25},
+      {{"general, small start", "general（小初值）"}, ScoreKind::general, 16, 24, 1, 0.25},
   };
   return all;
 }

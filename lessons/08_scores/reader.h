@@ -9,11 +9,12 @@
 #include "lessons/08_scores/lookup.h"
 #include "nn/attention.h"
 #include "nn/layers.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus::lesson08 {
 
 struct Variant {
-  std::string name;
+  Words name;
   std::optional<ScoreKind> kind;  // nothing: equal weights, whatever is asked
   std::int64_t d_s, d_h;          // of the query and of the keys
   double temperature = 1;         // scores are divided by it

@@ -11,27 +11,11 @@
 
 namespace gradus::lesson08 {
 
-namespace {
-
-std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
-
-}  // namespace
-
-std::string variant_name(const Variant& variant, Lang lang) {
-  static const std::pair<const char*, const char*> chinese[] = {{"equal weights", "权重相等"},
-                                                                {"dot, small start", "dot（小初值）"},
-                                                                {"general, small start", "general（小初值）"}};
-  for (const auto& [en, zh] : chinese) {
-    if (variant.name == en) return std::string(tr(lang, en, zh));
-  }
-  return variant.name;
-}
-
 std::string verdict(const std::vector<Trained>& all, Lang lang) {
   std::string perfect;
   for (const Trained& t : all) {
     if (t.after.accuracy == 1)
-      perfect += std::string(perfect.empty() ? "" : tr(lang, ", ", "、")) + variant_name(t.reader.variant, lang);
+      perfect += std::string(perfect.empty() ? "" : tr(lang, ", ", "、")) + t.reader.variant.name.in(lang);
   }
   if (perfect.empty())
     return std::string(
@@ -50,7 +34,7 @@ std::string skill_table(const std::vector<Trained>& all, const Terminal& termina
                std::string(tr(lang, "16 pairs", "16 对"))},
               {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
   for (const Trained& t : all)
-    table.add_row({variant_name(t.reader.variant, lang), fixed(t.before.deviation, 2), percent(t.after.accuracy),
+    table.add_row({t.reader.variant.name.in(lang), fixed(t.before.deviation, 2), percent(t.after.accuracy),
                    std::to_string(t.after.lost), fixed(t.after.weight, 3), percent(t.on_4.accuracy),
                    percent(t.on_16.accuracy)});
   return table.text(terminal);
@@ -71,8 +55,33 @@ std::string lost_table(const Trained& trained, const Terminal& terminal, Lang la
   return fmt::format(
              fmt::runtime(tr(lang, "{}: the four words whose own key starts furthest behind the best other key:\n",
                              "{}：自己的键最初落后于最好的另一个键最多的四个词：\n")),
-             variant_name(trained.reader.variant, lang)) +
+             trained.reader.variant.name.in(lang)) +
          table.text(terminal);
+}
+
+void add_numbers(const std::vector<Trained>& all, Metrics& metrics) {
+  for (const Trained& t : all) {
+    const Words& name = t.reader.variant.name;
+    const Words accuracy = Words("accuracy, ", "准确率，") + name;
+    metrics.set(name.en, Json::object({{"parameters", count(parameters(t.reader))},
+                                       {"first spread", t.before.deviation},
+                                       {"accuracy", t.after.accuracy},
+                                       {"lost words", t.after.lost},
+                                       {"weight", t.after.weight},
+                                       {"accuracy at 4", t.on_4.accuracy},
+                                       {"accuracy at 16", t.on_16.accuracy}}));
+    if (!t.reader.variant.kind) metrics.at_most(accuracy, 0.5, t.after.accuracy);
+    if (name.en.ends_with("small start") || name.en == "scaled dot") metrics.at_least(accuracy, 1, t.after.accuracy);
+  }
+  const Words answered("lookups answered rightly", "答对的查找");
+  for (const Trained& t : all)
+    metrics.across_seeds("trained", answered, t.reader.variant.name, percent(t.after.accuracy));
+  metrics.across_seeds("trained", answered, {"cosine, among 16 pairs", "cosine，16 对"},
+                       percent(all[4].on_16.accuracy));
+  metrics.across_seeds("trained", answered, {"words that dot loses, of 16", "16 个词里 dot 丢掉的"},
+                       std::to_string(all[1].after.lost));
+  metrics.across_seeds("trained", answered, {"words that cosine loses, of 16", "16 个词里 cosine 丢掉的"},
+                       std::to_string(all[4].after.lost));
 }
 
 LineChart loss_chart(const std::vector<Trained>& all, Lang lang) {
@@ -82,7 +91,7 @@ LineChart loss_chart(const std::vector<Trained>& all, Lang lang) {
   chart.y_label = tr(lang, "loss", "损失");
   constexpr std::size_t every = 20;  // points of the chart are means of so many steps
   for (const Trained& t : all) {
-    Series s{variant_name(t.reader.variant, lang), {}, {}};
+    Series s{t.reader.variant.name.in(lang), {}, {}};
     for (std::size_t at = 0; at + every <= t.losses.size(); at += every) {
       const auto from = t.losses.begin() + static_cast<std::ptrdiff_t>(at);
       s.x.push_back(static_cast<double>(at + every));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lessons/08_scores/reader.h"
+#include "lessons/common/metrics.h"
 #include "lessons/common/plot.h"
 #include "lessons/common/terminal.h"
 
@@ -19,12 +20,13 @@ struct Trained {
   std::vector<double> leads_before, leads_after;  // of each word's own key
 };
 
-std::string variant_name(const Variant& variant, Lang lang);
 std::string skill_table(const std::vector<Trained>& all, const Terminal& terminal, Lang lang);
 // One sentence: which readers answer every question.
 std::string verdict(const std::vector<Trained>& all, Lang lang);
 // The words whose own key starts furthest behind, and what has become of them.
 std::string lost_table(const Trained& trained, const Terminal& terminal, Lang lang);
+// Targets, and what is compared over seeds.
+void add_numbers(const std::vector<Trained>& all, Metrics& metrics);
 LineChart loss_chart(const std::vector<Trained>& all, Lang lang);
 // The same eight pairs, asked for each of their words in turn: rows are questions, columns pairs.
 Heatmap question_map(const Reader& reader, std::uint64_t seed, Lang lang);

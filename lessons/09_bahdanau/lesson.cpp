@@ -5,6 +5,7 @@
 #include "lessons/09_bahdanau/train_both.h"
 #include "lessons/common/interrupt.h"
 #include "lessons/common/lesson.h"
+#include "lessons/common/typed.h"
 #include "nn/checkpoint.h"
 
 using namespace gradus;
@@ -50,18 +51,22 @@ int run(const Options& options) {
 
   const Accuracy accuracy =
       measure(attention, plain, interrupted() ? 125 : plan.sequences, options.seed, thread_count(options));
-  const double seconds = metrics.seconds();
-  const LineChart chart = accuracy_chart(accuracy, lang);
   const Heatmap map = alignment(attention.model, sample(options.seed),
                                 std::string(tr(lang, "attention of the trained model", "训练好的模型的注意力")), lang);
-  say("\n" + draw_text(chart, terminal) + "\n" + draw_text(map, terminal) + "\n");
+  say("\n");
+  metrics.show("accuracy", terminal,
+               [&](const Terminal& on, Lang in) { return draw_text(accuracy_chart(accuracy, in), on); });
+  say("\n" + draw_text(map, terminal) + "\n");
   say(influence(attention.model, options.seed, terminal, lang) + "\n" +
       three_checks(options.seed, terminal, lang, metrics) + "\n");
-  save_plot(chart, file_in(options, "accuracy.svg"));
+  save_plot(accuracy_chart(accuracy, lang), file_in(options, "accuracy.svg"));
   save_plot(map, file_in(options, "alignment.svg"));
   save_plot(loss_chart(attention, plain, lang), file_in(options, "curriculum.svg"));
 
-  record(attention, plain, accuracy, sizes, seconds, metrics);
+  record(attention, plain, accuracy, sizes, metrics);
+  metrics.across_seeds("alignment", {"the alignment of 12 digits", "12 个数字的对齐"},
+                       {"rows whose largest weight is one to the left", "最大权重在左边一格的行"},
+                       std::to_string(one_to_the_left(map)));
   say(metrics.target_table(terminal, lang));
   const std::string elsewhere = options.out == "out" ? "" : " --out " + options.out.string();
   say(fmt::format(
@@ -76,13 +81,7 @@ int run(const Options& options) {
 int ask(const Options& options, const std::string& input) {
   const std::filesystem::path file = file_in(options, "attention.safetensors");
   if (!std::filesystem::exists(file)) return not_trained_yet(options, lesson);
-  std::vector<std::int32_t> digits;
-  for (char c : input) {
-    if (c >= '0' && c <= '9') digits.push_back(c - '0');
-    else if (c != ' ' && c != ',')
-      throw ValueError(fmt::format("'{}' is no digit; type digits, such as \"3 1 4 1 5\"", c));
-  }
-  if (digits.empty()) throw ValueError("nothing to copy; type digits, such as \"3 1 4 1 5\"");
+  const std::vector<std::int32_t> digits = digits_in(input);
   Generator generator(options.seed, "init");
   CopyModel model(true, Sizes(), generator);
   load_parameters(file, parameters(model));

@@ -27,13 +27,15 @@ std::string so_far(const Trainee& attention, Lang lang);
 
 // Sizes, targets and curves of a finished run.
 void record(const Trainee& attention, const Trainee& plain, const Accuracy& accuracy, const Sizes& sizes,
-            double seconds, Metrics& metrics);
+            Metrics& metrics);
 
 LineChart accuracy_chart(const Accuracy& accuracy, Lang lang);
 LineChart loss_chart(const Trainee& attention, const Trainee& plain, Lang lang);
 
 // The weights with which the model copies `tokens` (1, T): rows are decoder steps, columns source positions.
 Heatmap alignment(const CopyModel& model, const Ids& tokens, std::string title, Lang lang);
+// Rows t of a square map whose largest value stands in column t - 1.
+int one_to_the_left(const Heatmap& map);
 // Twelve digits that stay the same for a whole run, so that pictures of it can be compared.
 Ids sample(std::uint64_t seed);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lessons/11_conventions/parts.h"
+
 namespace gradus::lesson11 {
 namespace {
 
@@ -35,15 +37,6 @@ GradientReport self_check(const Subject& subject) {
         return concat(flat, Axis{0});
       },
       leaves);
-}
-
-bool any_entry(const Matrix& matrix, bool (*where)(std::size_t row, std::size_t column)) {
-  for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
-    for (std::size_t c = 0; c < matrix.columns.size(); ++c) {
-      if (where(r, c) && matrix.at(r, c) != 0) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -94,23 +87,25 @@ Pictures look_at(const Subject& subject, const Choices& choices) {
 Foretold read(const Pictures& p) {
   Foretold f;
   f.attends = !p.influence.matrix.values.empty();
-  f.diagonal = f.attends && any_entry(p.influence.matrix, [](std::size_t r, std::size_t c) { return r == c; });
-  f.below = f.attends && any_entry(p.influence.matrix, [](std::size_t r, std::size_t c) { return r > c; });
-  f.route = any_entry(p.route.matrix, [](std::size_t r, std::size_t) { return r == 0; }) ? ContextRoute::this_step
-            : any_entry(p.route.matrix, [](std::size_t, std::size_t) { return true; })   ? ContextRoute::next_step
-                                                                                         : ContextRoute::output_only;
-  f.sees_source = any_entry(p.source.matrix, [](std::size_t, std::size_t) { return true; });
+  const Matrix &influence = p.influence.matrix, &source = p.source.matrix;
+  f.diagonal = f.attends && taught_parts().depends_on_own_input(influence);
+  f.below = false;
+  for (std::size_t t = 0; f.attends && t < influence.rows.size(); ++t) {
+    for (std::size_t k = 0; k < t; ++k) f.below = f.below || influence.at(t, k) != 0;
+  }
+  f.route = taught_parts().route_of_context(p.route.matrix);
+  f.sees_source = std::any_of(source.values.begin(), source.values.end(), [](double value) { return value != 0; });
   f.sums_to_one = p.sums.passed;
   f.pads_unseen = p.padding.passed;
   f.in_hull = !f.pads_unseen || p.hull.passed;
   return f;
 }
 
-diagnosis::Verdict diagnose(const Subject& subject, Claim claim) {
+diagnosis::Verdict diagnose(const DecoderUnderTest& decoder, const DecoderInputs& inputs, Claim claim) {
   diagnosis::Meta meta;
   meta.claims = name(claim);
   meta.gate_order = "r,z,n";
-  return diagnosis::diagnose(trace_of(subject.decoder(), subject.inputs, meta));
+  return diagnosis::diagnose(trace_of(decoder, inputs, meta));
 }
 
 std::string codes_of(const diagnosis::Verdict& verdict) {
@@ -133,6 +128,16 @@ bool is_right(const diagnosis::Verdict& verdict, const Choices& choices) {
   return true;
 }
 
+bool can_be_named(const Choices& choices) {
+  static const std::set<std::string> names{query_is_s_t, context_comes_late, padding_has_weight};
+  return choices.claim == Claim::bahdanau2014 && choices.codes.size() <= 1 &&
+         std::includes(names.begin(), names.end(), choices.codes.begin(), choices.codes.end());
+}
+
+std::string name_for(const Choices& choices) {
+  return choices.codes.empty() ? keeps_its_claim : *choices.codes.begin();
+}
+
 Exam examine(const Trainee& trainee, std::uint64_t seed, std::int64_t sequences) {
   Exam exam;
   exam.accuracy = trainee.accuracy(sequences, seed);
@@ -140,7 +145,8 @@ Exam examine(const Trainee& trainee, std::uint64_t seed, std::int64_t sequences)
   exam.pictures = look_at(whole, trainee.choices);
   exam.self = self_check(small);
   exam.reference = check_reference(small.decoder(), small.inputs, claimed(trainee.choices));
-  exam.verdict = diagnose(whole, trainee.choices.claim);
+  exam.verdict = diagnose(whole.decoder(), whole.inputs, trainee.choices.claim);
+  if (can_be_named(trainee.choices)) exam.named = taught_parts().name_mistake(whole.decoder(), whole.inputs);
   exam.right = is_right(exam.verdict, trainee.choices);
   return exam;
 }

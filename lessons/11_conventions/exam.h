@@ -32,11 +32,16 @@ struct Exam {
   ReferenceReport reference;  // G2, against the claimed paper's decoder with this decoder's GRU and readout
   diagnosis::Verdict verdict;
   bool right = false;  // the verdict's codes and choices are those that the decoder was built with
+  std::string named;   // what name_mistake of the exercise says, where it can be asked
 };
 Exam examine(const Trainee& trainee, std::uint64_t seed, std::int64_t sequences);
 
-// Every hypothesis on the subject's run, against the claim.
-diagnosis::Verdict diagnose(const Subject& subject, Claim claim);
+// Every hypothesis on the decoder's run, against the claim.
+diagnosis::Verdict diagnose(const DecoderUnderTest& decoder, const DecoderInputs& inputs, Claim claim);
+// Whether the exercise has a name for it: it claims to be Bahdanau's, and has none of the mistakes or one of those of
+// exercise.h. And that name.
+bool can_be_named(const Choices& choices);
+std::string name_for(const Choices& choices);
 // The codes of the mistakes that a verdict names, joined by " + "; "-" for none.
 std::string codes_of(const diagnosis::Verdict& verdict);
 bool is_right(const diagnosis::Verdict& verdict, const Choices& choices);

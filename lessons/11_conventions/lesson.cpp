@@ -2,15 +2,15 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <ctime>
-#include <thread>
 
 #include "lessons/11_conventions/quiz.h"
 #include "lessons/11_conventions/show.h"
 #include "lessons/common/files.h"
 #include "lessons/common/interrupt.h"
+#include "lessons/common/jobs.h"
 #include "lessons/common/lesson.h"
 #include "lessons/common/progress.h"
+#include "lessons/common/typed.h"
 
 using namespace gradus;
 using namespace gradus::lesson11;
@@ -36,17 +36,6 @@ std::filesystem::path file_of(const Options& options, std::size_t i) {
 }
 
 // Each decoder has generators of its own, so it does not matter which thread trains it.
-void for_all(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next = 0;
-  const auto run = [&] {
-    for (std::size_t i = next++; i < count; i = next++) work(i);
-  };
-  std::vector<std::thread> beside;
-  for (int t = 1; t < threads; ++t) beside.emplace_back(run);
-  run();
-  for (std::thread& thread : beside) thread.join();
-}
-
 void train_all(std::vector<Trainee>& trainees, const Plan& plan, const Options& options, const Terminal& terminal) {
   const auto total = static_cast<std::int64_t>(trainees.size()) * plan.steps;
   Progress progress(terminal, options.lang, {std::string(tr(options.lang, "twelve decoders", "十二个解码器"))}, total,
@@ -69,7 +58,6 @@ int run(const Options& options) {
   const Terminal terminal = find_terminal(options);
   const Plan plan = plan_for(options);
   Metrics metrics(lesson.id, options);
-  const std::clock_t start = std::clock();
   std::vector<Trainee> trainees = fresh_twelve(options.seed);
   say(fmt::format(
       fmt::runtime(tr(lang,
@@ -87,11 +75,13 @@ int run(const Options& options) {
           [&](std::size_t i) { exams[i] = examine(trainees[i], options.seed, plan.sequences); });
   say("\n" + influences(trainees, exams, terminal, lang));
   say(verdicts(trainees, exams, terminal, lang) + "\n");
-  say(checks(trainees, exams, terminal, lang) + "\n");
+  metrics.show("checks", terminal, [&](const Terminal& on, Lang in) { return checks(trainees, exams, on, in); });
+  say("\n");
+  say(names(trainees, exams, terminal, lang) + "\n");
   write_file(output_directory(options, lesson.id) / "influence.svg", influences_svg(trainees, exams, lang));
 
   metrics.steps(plan.steps);
-  const double cpu_seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  const double cpu_seconds = metrics.cpu_seconds();
   add_targets(metrics, trainees, exams, options.quick || options.full || options.steps ? 0 : cpu_seconds);
   say(metrics.target_table(terminal, lang));
   say(fmt::format(fmt::runtime(tr(lang,
@@ -111,7 +101,8 @@ int ask(const Options& options, const std::string& input) {
     const auto i = static_cast<std::size_t>((c >= 'a' ? c - 'a' : c - 'A'));
     if (c == ' ' || c == ',') continue;
     if (i >= trainees.size()) {
-      throw ValueError(fmt::format("'{}' is none of the twelve; type a letter from A to L, or quiz", printable(input)));
+      throw InputError({fmt::format("'{}' is none of the twelve; type a letter from A to L, or quiz", printable(input)),
+                        fmt::format("“{}”不是十二个之一；请输入 A 到 L 的字母，或者 quiz", printable(input))});
     }
     if (!std::filesystem::exists(file_of(options, i))) return not_trained_yet(options, lesson);
     trainees[i].load(file_of(options, i));

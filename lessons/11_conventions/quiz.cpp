@@ -136,7 +136,7 @@ void say_wrapped(const std::string& label, const std::string& text, int width) {
 
 // The verdict: what a diagnosis of the very decoder on the screen says, and which probes gave it away.
 void say_verdict(const Subject& subject, const Pictures& p, const Choices& choices, int width, Lang lang) {
-  const diagnosis::Verdict verdict = diagnose(subject, choices.claim);
+  const diagnosis::Verdict verdict = diagnose(subject.decoder(), subject.inputs, choices.claim);
   for (const diagnosis::Finding& f : verdict.findings) {
     if (!f.error) continue;
     say_wrapped("", f.code + ": " + f.sentence.in(lang), width);

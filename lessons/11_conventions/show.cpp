@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lessons/11_conventions/parts.h"
 #include "lessons/common/table.h"
 
 namespace gradus::lesson11 {
@@ -243,6 +244,21 @@ std::string checks(const std::vector<Trainee>& trainees, const std::vector<Exam>
   return table.text(terminal);
 }
 
+std::string names(const std::vector<Trainee>& trainees, const std::vector<Exam>& exams, const Terminal& terminal,
+                  Lang lang) {
+  Table table({"", std::string(tr(lang, "built with", "实际")), "name_mistake", ""});
+  for (std::size_t i = 0; i < exams.size(); ++i) {
+    if (!can_be_named(trainees[i].choices)) continue;
+    const std::string expected = name_for(trainees[i].choices);
+    table.add_row({letter(i), expected, exams[i].named,
+                   std::string(exams[i].named == expected ? tr(lang, "right", "判对") : tr(lang, "WRONG", "判错"))});
+  }
+  return fmt::format(fmt::runtime(tr(lang, "The names of the exercise, where it has one; name_mistake: {}\n",
+                                     "练习里有名字的那几个；name_mistake：{}\n")),
+                     taught_parts().whose.in(lang)) +
+         table.text(terminal);
+}
+
 std::string in_detail(char name, const Trainee& trainee, const Exam& exam, const Terminal& terminal, Lang lang) {
   const int width = std::min(terminal.width, 80);
   std::string out = fmt::format(fmt::runtime(tr(lang,
@@ -278,14 +294,30 @@ void add_targets(Metrics& metrics, const std::vector<Trainee>& trainees, const s
       most = std::max(most, worst(exams[i].self.entries));
     }
   }
+  const Words twelve("twelve decoders", "十二个解码器");
+  const auto of = [](double some, double all) { return fmt::format("{:.0f} / {:.0f}", some, all); };
+  metrics.across_seeds("checks", twelve, {"found out", "判对"}, of(right, static_cast<double>(exams.size())));
+  metrics.across_seeds("checks", twelve, {"wrong ones that pass the self check", "通过自检的错误解码器"},
+                       of(self, wrong_ones));
+  metrics.across_seeds("checks", twelve, {"wrong ones that pass the reference check", "通过参照检查的错误解码器"},
+                       of(reference, wrong_ones));
+  metrics.across_seeds("checks", twelve, {"right ones that pass both", "两项检查都通过的正确解码器"},
+                       of(kept_pass, kept));
   metrics.set("wrong decoders", wrong_ones);
   metrics.set("lowest accuracy", least);
-  metrics.at_least("decoders diagnosed rightly, of 12", 12, right);
-  metrics.at_least("wrong decoders that pass the self check", wrong_ones, self);
-  metrics.at_most("largest error that their self check sees", 1e-8, most);
-  metrics.at_most("wrong decoders that pass the reference check", 0, reference);
-  metrics.at_least("right decoders that pass both checks", kept, kept_pass);
-  if (cpu_seconds > 0) metrics.at_most("seconds of CPU time, for two cores", 20, cpu_seconds);
+  bool all_named = true;
+  for (std::size_t i = 0; i < exams.size(); ++i) {
+    if (can_be_named(trainees[i].choices)) all_named = all_named && exams[i].named == name_for(trainees[i].choices);
+  }
+  metrics.holds({"name_mistake, where the exercise has a name", "name_mistake，练习里有名字的"},
+                {"all right", "全部判对"}, all_named);
+  metrics.at_least({"decoders diagnosed rightly, of 12", "12 个解码器里诊断正确的"}, 12, right);
+  metrics.at_least({"wrong decoders that pass the self check", "通过自检的错误解码器"}, wrong_ones, self);
+  metrics.at_most({"largest error that their self check sees", "它们的自检看到的最大误差"}, 1e-8, most);
+  metrics.at_most({"wrong decoders that pass the reference check", "通过参照检查的错误解码器"}, 0, reference);
+  metrics.at_least({"right decoders that pass both checks", "两项检查都通过的正确解码器"}, kept, kept_pass);
+  if (cpu_seconds > 0)
+    metrics.at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 20, cpu_seconds);
 }
 
 }  // namespace gradus::lesson11

@@ -24,6 +24,10 @@ std::string verdicts(const std::vector<Trainee>& trainees, const std::vector<Exa
 std::string checks(const std::vector<Trainee>& trainees, const std::vector<Exam>& exams, const Terminal& terminal,
                    Lang lang);
 
+// What name_mistake of the exercise, the library's or the learner's, says of those for which it has a name.
+std::string names(const std::vector<Trainee>& trainees, const std::vector<Exam>& exams, const Terminal& terminal,
+                  Lang lang);
+
 // One decoder in full: its pictures with numbers, all three checks, and the whole verdict.
 std::string in_detail(char letter, const Trainee& trainee, const Exam& exam, const Terminal& terminal, Lang lang);
 

@@ -14,6 +14,7 @@
 #include "lessons/common/interrupt.h"
 #include "lessons/common/metrics.h"
 #include "lessons/common/terminal.h"
+#include "lessons/common/typed.h"
 #include "tensor/doctor/doctor.h"
 
 namespace gradus {
@@ -77,8 +78,15 @@ int run_seeds(const Lesson& lesson, const Options& options) {
   const std::string heading =
       fmt::format(fmt::runtime(tr(options.lang, "{} of {} runs finished\n", "{} / {} 次训练已完成\n")), runs.size(),
                   options.seeds.size());
-  say(heading + seeds_table(runs, find_terminal(options), options.lang));
-  write_file(output_directory(options, lesson.id) / "metrics.json", to_text(combine_runs(runs)) + "\n");
+  const std::filesystem::path directory = output_directory(options, lesson.id);
+  const Terminal terminal = find_terminal(options);
+  say(heading + seeds_table(runs, terminal, options.lang));
+  for (const SeedsTable& table : across_seeds(runs, terminal)) say("\n" + table.text.in(options.lang));
+  for (const SeedsTable& table : across_seeds(runs, {})) {
+    write_file(directory / (table.name + "_seeds.txt"), table.text.en);
+    write_file(directory / (table.name + "_seeds.zh.txt"), table.text.zh);
+  }
+  write_file(directory / "metrics.json", to_text(combine_runs(runs)) + "\n");
   return worst;
 }
 
@@ -110,6 +118,9 @@ int lesson_main(const Lesson& lesson, int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     complain(tr(parsed.options.lang, "\nerror: out of memory; close other programs or try --quick\n",
                 "\n错误：内存不足；请关闭其他程序或使用 --quick\n"));
+  } catch (const InputError& error) {
+    complain(
+        fmt::format("\n{}{}\n", tr(parsed.options.lang, "error: ", "错误："), error.words.in(parsed.options.lang)));
   } catch (const std::exception& error) {
     complain(
         fmt::format("\n{}{}\n", tr(parsed.options.lang, "error: ", "错误："), explain(error, parsed.options.lang)));

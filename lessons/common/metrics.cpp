@@ -31,6 +31,15 @@ void set_member(Members& members, std::string_view name, Json value) {
 // JSON has no NaN: a number that is none becomes null.
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
+Json target_json(const Words& name, const Words& want, double got, bool met) {
+  return Json::object({{"name", name.en},
+                       {"name_zh", name.zh},
+                       {"want", want.en},
+                       {"want_zh", want.zh},
+                       {"got", number_or_null(got)},
+                       {"met", met}});
+}
+
 std::string format_got(double got) {
   if (!std::isfinite(got)) return fmt::format("{}", got);
   if (got == std::floor(got) && std::abs(got) < 1e9) return fmt::format("{:.0f}", got);
@@ -55,7 +64,7 @@ double got_of(const Json& target) {
 
 // A target over several runs.
 struct Span {
-  std::string name, want;
+  Words name, want;
   double lowest = std::numeric_limits<double>::infinity();
   double highest = -std::numeric_limits<double>::infinity();
   std::size_t met = 0, finite = 0;
@@ -66,14 +75,15 @@ std::vector<Span> target_spans(const std::vector<Json>& runs) {
   for (const Json& run : runs) {
     for (const Json& target : run.at("targets").as_array()) {
       const std::string& name = target.at("name").as_string();
-      if (std::none_of(spans.begin(), spans.end(), [&](const Span& span) { return span.name == name; })) {
-        spans.push_back({.name = name, .want = target.at("want").as_string()});
+      if (std::none_of(spans.begin(), spans.end(), [&](const Span& span) { return span.name.en == name; })) {
+        spans.push_back({.name = {name, target.at("name_zh").as_string()},
+                         .want = {target.at("want").as_string(), target.at("want_zh").as_string()}});
       }
     }
   }
   for (Span& span : spans) {
     for (const Json& run : runs) {
-      const Json* target = find_target(run, span.name);
+      const Json* target = find_target(run, span.name.en);
       if (target == nullptr) continue;
       if (target->at("met").as_bool()) ++span.met;
       const double got = got_of(*target);
@@ -89,15 +99,19 @@ std::vector<Span> target_spans(const std::vector<Json>& runs) {
 }  // namespace
 
 Metrics::Metrics(std::string lesson_id, const Options& options)
-    : lesson_id_(std::move(lesson_id)), options_(options), start_(std::chrono::steady_clock::now()) {}
+    : lesson_id_(std::move(lesson_id)),
+      options_(options),
+      start_(std::chrono::steady_clock::now()),
+      cpu_start_(std::clock()) {}
 
 void Metrics::size(std::string_view name, std::int64_t value) { set_member(sizes_, name, value); }
 
 void Metrics::steps(std::int64_t count) { steps_ = count; }
 
 void Metrics::set(std::string_view name, Json value) {
-  static constexpr std::string_view taken[] = {"lesson",  "seed",         "mode",        "sizes",   "steps", "seconds",
-                                               "threads", "git_revision", "interrupted", "targets", "curves"};
+  static constexpr std::string_view taken[] = {"lesson",      "seed",    "mode",    "sizes",
+                                               "steps",       "seconds", "threads", "git_revision",
+                                               "interrupted", "targets", "curves",  "across_seeds"};
   if (std::find(std::begin(taken), std::end(taken), name) != std::end(taken)) {
     throw std::invalid_argument(fmt::format("metrics: \"{}\" is filled in by Metrics itself; use another name", name));
   }
@@ -115,16 +129,36 @@ void Metrics::curve(std::string_view name, const std::vector<double>& x, const s
   set_member(curves_, name, Json::object({{"x", std::move(xs)}, {"y", std::move(ys)}}));
 }
 
-void Metrics::at_least(std::string_view name, double bound, double got) {
-  targets_.push_back({std::string(name), fmt::format(">= {}", bound), got, std::isfinite(got) && got >= bound});
+void Metrics::at_least(const Words& name, double bound, double got) {
+  const std::string want = fmt::format(">= {}", bound);
+  targets_.push_back({name, {want, want}, got, std::isfinite(got) && got >= bound});
 }
 
-void Metrics::at_most(std::string_view name, double bound, double got) {
-  targets_.push_back({std::string(name), fmt::format("<= {}", bound), got, std::isfinite(got) && got <= bound});
+void Metrics::at_most(const Words& name, double bound, double got) {
+  const std::string want = fmt::format("<= {}", bound);
+  targets_.push_back({name, {want, want}, got, std::isfinite(got) && got <= bound});
 }
 
-void Metrics::holds(std::string_view name, std::string_view want, bool met) {
-  targets_.push_back({std::string(name), std::string(want), met ? 1.0 : 0.0, met});
+void Metrics::holds(const Words& name, const Words& want, bool met) {
+  targets_.push_back({name, want, met ? 1.0 : 0.0, met});
+}
+
+void Metrics::show(const std::string& name, const Terminal& terminal,
+                   const std::function<std::string(const Terminal&, Lang)>& draw) const {
+  say(draw(terminal, options_.lang));
+  const std::filesystem::path directory = output_directory(options_, lesson_id_);
+  write_file(directory / (name + ".txt"), draw({}, Lang::en));
+  write_file(directory / (name + ".zh.txt"), draw({}, Lang::zh));
+}
+
+void Metrics::across_seeds(const std::string& table, const Words& heading, const Words& row,
+                           const std::string& number) {
+  across_seeds_.push_back(Json::object({{"table", table},
+                                        {"heading", heading.en},
+                                        {"heading_zh", heading.zh},
+                                        {"row", row.en},
+                                        {"row_zh", row.zh},
+                                        {"number", number}}));
 }
 
 bool Metrics::all_met() const {
@@ -135,16 +169,17 @@ double Metrics::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
+double Metrics::cpu_seconds() const { return static_cast<double>(std::clock() - cpu_start_) / CLOCKS_PER_SEC; }
+
 std::string Metrics::target_table(const Terminal& terminal, Lang lang) const {
   Table table({std::string(tr(lang, "target", "目标")), std::string(tr(lang, "want", "要求")),
                std::string(tr(lang, "got", "得到")), ""},
               {Align::left, Align::left, Align::right, Align::left});
   for (const Target& target : targets_) {
-    const bool is_bound = target.want.starts_with(">=") || target.want.starts_with("<=");
-    const std::string got = is_bound     ? format_got(target.got)
-                            : target.met ? target.want
-                                         : std::string(tr(lang, "no", "否"));
-    table.add_row({target.name, target.want, got, met_word(terminal, lang, target.met)});
+    const std::string& want = target.want.in(lang);
+    const bool is_bound = want.starts_with(">=") || want.starts_with("<=");
+    const std::string got = is_bound ? format_got(target.got) : target.met ? want : std::string(tr(lang, "no", "否"));
+    table.add_row({target.name.in(lang), want, got, met_word(terminal, lang, target.met)});
   }
   return table.text(terminal);
 }
@@ -152,8 +187,7 @@ std::string Metrics::target_table(const Terminal& terminal, Lang lang) const {
 Json Metrics::to_json() const {
   Json targets = Json::array();
   for (const Target& target : targets_) {
-    targets.push_back(Json::object(
-        {{"name", target.name}, {"want", target.want}, {"got", number_or_null(target.got)}, {"met", target.met}}));
+    targets.push_back(target_json(target.name, target.want, target.got, target.met));
   }
   // The program stands inside the checkout it was built from; if not, perhaps the user does.
   std::string revision = git_revision(executable_path().parent_path());
@@ -172,6 +206,7 @@ Json Metrics::to_json() const {
       {"interrupted", interrupted()},
       {"targets", std::move(targets)},
       {"curves", Json::object(curves_)},
+      {"across_seeds", across_seeds_},
   });
   for (const auto& [name, value] : extras_) json.set(name, value);
   return json;
@@ -191,11 +226,46 @@ std::string seeds_table(const std::vector<Json>& runs, const Terminal& terminal,
               {Align::left, Align::left, Align::right, Align::right, Align::right});
   for (const Span& span : target_spans(runs)) {
     const bool known = span.finite > 0;
-    table.add_row({span.name, span.want, known ? format_got(span.lowest) : "-", known ? format_got(span.highest) : "-",
+    table.add_row({span.name.in(lang), span.want.in(lang), known ? format_got(span.lowest) : "-",
+                   known ? format_got(span.highest) : "-",
                    paint(terminal, span.met == runs.size() ? Colour::green : Colour::red,
                          fmt::format("{}/{}", span.met, runs.size()))});
   }
   return table.text(terminal);
+}
+
+std::vector<SeedsTable> across_seeds(const std::vector<Json>& runs, const Terminal& terminal) {
+  std::vector<SeedsTable> tables;
+  if (runs.empty()) return tables;
+  const Json::Array& rows = runs.front().at("across_seeds").as_array();
+  // The number of that row in a run; "-" where it was interrupted before.
+  const auto number_in = [](const Json& run, const Json& row) -> std::string {
+    for (const Json& other : run.at("across_seeds").as_array()) {
+      if (other.at("table") == row.at("table") && other.at("row") == row.at("row"))
+        return other.at("number").as_string();
+    }
+    return "-";
+  };
+  for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+    SeedsTable made{rows[first].at("table").as_string(), {}};
+    while (end < rows.size() && rows[end].at("table") == rows[first].at("table")) ++end;
+    for (const Lang lang : {Lang::en, Lang::zh}) {
+      std::vector<std::string> headings{rows[first].at(tr(lang, "heading", "heading_zh")).as_string()};
+      for (const Json& run : runs)
+        headings.push_back(fmt::format("{} {}", tr(lang, "seed", "种子"), run.at("seed").as_integer()));
+      std::vector<Align> aligns(headings.size(), Align::right);
+      aligns[0] = Align::left;
+      Table table(headings, aligns);
+      for (std::size_t i = first; i < end; ++i) {
+        std::vector<std::string> cells{rows[i].at(tr(lang, "row", "row_zh")).as_string()};
+        for (const Json& run : runs) cells.push_back(number_in(run, rows[i]));
+        table.add_row(cells);
+      }
+      (lang == Lang::zh ? made.text.zh : made.text.en) = table.text(terminal);
+    }
+    tables.push_back(std::move(made));
+  }
+  return tables;
 }
 
 Json combine_runs(const std::vector<Json>& runs) {
@@ -207,11 +277,9 @@ Json combine_runs(const std::vector<Json>& runs) {
   }
   for (const Span& span : target_spans(runs)) {
     // The worst of an upper bound is the highest; of everything else, the lowest.
-    const double worst = span.want.starts_with("<=") ? span.highest : span.lowest;
-    targets.push_back(Json::object({{"name", span.name},
-                                    {"want", span.want},
-                                    {"got", number_or_null(span.finite == runs.size() ? worst : std::nan(""))},
-                                    {"met", span.met == runs.size()}}));
+    const double worst = span.want.en.starts_with("<=") ? span.highest : span.lowest;
+    targets.push_back(
+        target_json(span.name, span.want, span.finite == runs.size() ? worst : std::nan(""), span.met == runs.size()));
   }
   return Json::object({{"lesson", runs.empty() ? Json() : runs.front().at("lesson")},
                        {"seeds", std::move(seeds)},

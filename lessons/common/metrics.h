@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,19 +16,20 @@
 
 namespace gradus {
 
-// Something that must come out.
+// Something that must come out. The English name is also the one by which programs know it.
 struct Target {
-  std::string name;  // "greedy accuracy at length 80, attention"
-  std::string want;  // ">= 0.99"
+  Words name;  // "greedy accuracy at length 80, attention"
+  Words want;  // ">= 0.99" in both
   double got = 0;
   bool met = false;
 };
 
 // metrics.json: {lesson, seed, mode, sizes {..}, steps, seconds, threads, git_revision, interrupted,
-//                targets [{name, want, got, met}], curves {name: {x: [..], y: [..]}}, and what `set` adds}.
+//                targets [{name, name_zh, want, want_zh, got, met}], curves {name: {x: [..], y: [..]}}, and what `set`
+//                adds}.
 //   Metrics metrics("09_bahdanau", options);
 //   metrics.size("d_s", 64);
-//   metrics.at_least("greedy accuracy at length 80", 0.99, accuracy);
+//   metrics.at_least({"greedy accuracy at length 80", "长度 80 的贪心准确率"}, 0.99, accuracy);
 //   say(metrics.target_table(terminal, options.lang));
 //   return metrics.write();
 class Metrics {
@@ -45,14 +48,23 @@ class Metrics {
   void curve(std::string_view name, const std::vector<double>& x, const std::vector<double>& y);
 
   // Targets. A `got` that is not finite is never met.
-  void at_least(std::string_view name, double bound, double got);
-  void at_most(std::string_view name, double bound, double got);
-  // A yes-or-no target: `want` in words ("named READOUT_..."), got as 1 or 0.
-  void holds(std::string_view name, std::string_view want, bool met);
+  void at_least(const Words& name, double bound, double got);
+  void at_most(const Words& name, double bound, double got);
+  // A yes-or-no target: `want` in words ({"passes", "通过"}), got as 1 or 0.
+  void holds(const Words& name, const Words& want, bool met);
 
   const std::vector<Target>& targets() const { return targets_; }
   bool all_met() const;
-  double seconds() const;  // since construction
+  double seconds() const;      // since construction
+  double cpu_seconds() const;  // of all threads, since construction: what else the machine does hardly counts
+
+  // A picture or table that pages quote: says it in the run's language, and writes it in both as NAME.txt and
+  // NAME.zh.txt into the lesson's output directory, the way it is drawn on a plain terminal.
+  void show(const std::string& name, const Terminal& terminal,
+            const std::function<std::string(const Terminal&, Lang)>& draw) const;
+  // A number to compare over several seeds, as it is printed: a row of a table with a column a seed. Rows of one table
+  // follow each other.
+  void across_seeds(const std::string& table, const Words& heading, const Words& row, const std::string& number);
 
   // Target against got, one line each, met or missed in words.
   std::string target_table(const Terminal& terminal, Lang lang) const;
@@ -68,14 +80,23 @@ class Metrics {
   std::string lesson_id_;
   Options options_;
   std::chrono::steady_clock::time_point start_;
+  std::clock_t cpu_start_;
   std::int64_t steps_ = 0;
   std::vector<std::pair<std::string, Json>> sizes_, extras_, curves_;
   std::vector<Target> targets_;
+  Json across_seeds_ = Json::array();
 };
 
 // The table over several seeds (one row a target: lowest and highest got, met in how many runs), from the metrics.json
 // objects of the runs. Runs that lack a target are counted as missed.
 std::string seeds_table(const std::vector<Json>& runs, const Terminal& terminal, Lang lang);
+
+// The tables of Metrics::across_seeds: heading, then a column a seed.
+struct SeedsTable {
+  std::string name;
+  Words text;
+};
+std::vector<SeedsTable> across_seeds(const std::vector<Json>& runs, const Terminal& terminal);
 
 // One metrics object for several runs: {lesson, seeds, targets (worst got, met if all met), runs [..]}.
 Json combine_runs(const std::vector<Json>& runs);

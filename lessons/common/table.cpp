@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace gradus {
@@ -28,6 +29,15 @@ void trim_right(std::string& line) {
 }
 
 }  // namespace
+
+std::string fixed(double value, int digits) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  const std::string shown = fmt::format("{:.{}f}", value, digits);
+  return shown.find_first_of("123456789") == std::string::npos ? fmt::format("{:.{}f}", 0.0, digits) : shown;
+}
+
+std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
 
 Table::Table(std::vector<std::string> headings, std::vector<Align> aligns)
     : headings_(std::move(headings)), aligns_(std::move(aligns)) {

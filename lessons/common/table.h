@@ -8,6 +8,11 @@
 
 namespace gradus {
 
+// "0.4452", "-1.0000", "inf", "nan"; never "-0.0000".
+std::string fixed(double value, int digits = 4);
+// "99.6 %"
+std::string percent(double share);
+
 enum class Align { left, right };
 
 class Table {

@@ -88,7 +88,7 @@ TEST_CASE("lesson 03: the bottoms of the curves lie where the note predicts them
 TEST_CASE("lesson 03: the self check rejects each wrong backward and accepts its right twin") {
   int ops = 0;
   for (const SmallOp& op : small_ops()) {
-    CAPTURE(op.mistake_en);
+    CAPTURE(op.mistake.en);
     CHECK(checked(op, true).verdict == GradientVerdict::wrong);
     CHECK(checked(op, false).passed);
     CHECK_FALSE(naive_check(op, true, {}).passes());
@@ -100,9 +100,9 @@ TEST_CASE("lesson 03: the self check rejects each wrong backward and accepts its
 
 TEST_CASE("lesson 03: weaker checks miss what the table says, and nothing else") {
   for (const SmallOp& op : small_ops()) {
-    CAPTURE(op.mistake_en);
-    const bool places = op.mistake_en.starts_with("softmax") || op.mistake_en.starts_with("reorder");
-    const bool small = op.mistake_en.starts_with("mean of 100") || op.mistake_en.starts_with("log");
+    CAPTURE(op.mistake.en);
+    const bool places = op.mistake.en.starts_with("softmax") || op.mistake.en.starts_with("reorder");
+    const bool small = op.mistake.en.starts_with("mean of 100") || op.mistake.en.starts_with("log");
     CHECK(naive_check(op, true, {.plain_sum = true}).passes() == places);
     CHECK(naive_check(op, true, {.tolerance = 1e-2}).passes() == small);
   }

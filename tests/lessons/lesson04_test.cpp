@@ -144,33 +144,6 @@ TEST_SUITE("lesson 04") {
     CHECK(e.grad().at({0, 1}) == 0);  // raising the other score does lower this weight
   }
 
-  TEST_CASE("lesson 04: numbers are shown without a minus before zero") {
-    struct Row {
-      double value;
-      const char* shown;
-    };
-    const double infinity = std::numeric_limits<double>::infinity();
-    for (const Row& r : {Row{-1e-9, "0.0000"},
-                         {0, "0.0000"},
-                         {-0.00006, "-0.0001"},
-                         {infinity, "inf"},
-                         {-infinity, "-inf"},
-                         {-std::nan(""), "nan"},
-                         {0.44522, "0.4452"}}) {
-      CHECK(fixed(r.value) == r.shown);
-    }
-  }
-
-  TEST_CASE("lesson 04: scores that are typed: blanks or commas; words and huge numbers are refused") {
-    CHECK(numbers_in("0.05 0.27") == std::vector<double>{0.05, 0.27});
-    CHECK(numbers_in(" 1,-2 , 3e2 ") == std::vector<double>{1, -2, 300});
-    CHECK(numbers_in("").empty());
-    for (const char* text : {"a", "1 b", "1e7", "nan", "inf", "1.2.3", "--1"}) {
-      CAPTURE(text);
-      CHECK_THROWS_AS(numbers_in(text), ValueError);
-    }
-  }
-
   TEST_CASE("lesson 04: pictures and tables can be drawn in both languages, also from a run that was interrupted") {
     const Terminal terminal;
     for (Lang lang : {Lang::en, Lang::zh}) {

@@ -98,6 +98,19 @@ TEST_SUITE("lesson 06") {
     for (std::size_t k : {1, 5, 20}) CHECK(std::fabs(gradient_reach(net, 1)[k] / std::pow(0.5, k) - 1) < 1e-12);
   }
 
+  TEST_CASE("the forget bias decides how far back the gradient of a fresh LSTM reaches") {
+    const auto at_50 = [](double forget_bias) {
+      Generator init(1, "init");
+      const RecallNet net(CellKind::lstm, init, forget_bias);
+      const std::vector<double> b = net.cell.lstm[0].b.value().to_vector();
+      const auto d = static_cast<std::size_t>(net.cell.d_s());
+      for (std::size_t k = 0; k < b.size(); ++k) CHECK(b[k] == (k / d == 1 ? forget_bias : 0));
+      return gradient_reach(net, 1)[50];
+    };
+    CHECK(at_50(1) < 0.05);
+    CHECK(at_50(4) > 0.5);
+  }
+
   TEST_CASE("what a trained gate keeps is a share") {
     Generator init(1, "init");
     const Kept kept = kept_over_time(RecallNet(CellKind::gru, init), 1);
@@ -121,10 +134,10 @@ TEST_SUITE("lesson 06") {
 
   TEST_CASE("both texts of the course are found, with the sizes that the note tells") {
     const Corpus english = course_text(Lang::en), chinese = course_text(Lang::zh);
-    CHECK(english.characters.size() == 87);
-    CHECK(chinese.characters.size() == 873);
-    CHECK(english.train.size() + english.held_out.size() == 74574);
-    CHECK(chinese.train.size() + chinese.held_out.size() == 31800);
+    CHECK(english.characters.size() == 94);
+    CHECK(chinese.characters.size() == 1000);
+    CHECK(english.train.size() + english.held_out.size() == 109689);
+    CHECK(chinese.train.size() + chinese.held_out.size() == 49103);
   }
 
   TEST_CASE(

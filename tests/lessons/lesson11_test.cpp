@@ -61,7 +61,7 @@ TEST_CASE("lesson 11: the probes show what theory foretells, and every mistake i
     trainee.train(20, [](const Trainee&) {});
     const Subject one = subject(trainee, 5, 5, 3);
     CHECK(read(look_at(one, choices)) == foretell(choices));
-    const diagnosis::Verdict verdict = diagnose(one, choices.claim);
+    const diagnosis::Verdict verdict = diagnose(one.decoder(), one.inputs, choices.claim);
     CHECK_MESSAGE(is_right(verdict, choices), verdict.text());
     // Whatever is asked of a verdict can also be missing from it.
     Choices other = choices;
@@ -113,7 +113,7 @@ TEST_CASE("lesson 11: on zeros at padding two mistakes of the mask are one") {
       if (mistake.codes == code) choices = with_mistake(mistake, choices);
     }
     Subject one = subject(Trainee(choices, 3, 0), 3, 5, 3);
-    CHECK(codes_of(diagnose(one, choices.claim)) == code);
+    CHECK(codes_of(diagnose(one.decoder(), one.inputs, choices.claim)) == code);
     Tensor H = copy(one.inputs.H.value());
     for (std::int64_t b = 0; b < H.shape()[0]; ++b) {
       for (std::int64_t i = 0; i < H.shape()[1]; ++i) {
@@ -122,7 +122,7 @@ TEST_CASE("lesson 11: on zeros at padding two mistakes of the mask are one") {
       }
     }
     one.inputs.H = parameter(H);
-    const std::string both = codes_of(diagnose(one, choices.claim));
+    const std::string both = codes_of(diagnose(one.decoder(), one.inputs, choices.claim));
     CHECK(both.find("MASK_MISSING") != std::string::npos);
     CHECK(both.find("MASK_MULT_BEFORE_SOFTMAX") != std::string::npos);
   }

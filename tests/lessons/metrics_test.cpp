@@ -1,6 +1,7 @@
 // metrics.json, the table of targets, whole files, and the frame around a lesson.
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 #include "lessons/common/interrupt.h"
 #include "lessons/common/lesson.h"
 #include "lessons/common/metrics.h"
+#include "lessons/common/typed.h"
 
 using namespace gradus;
 namespace fs = std::filesystem;
@@ -93,7 +95,10 @@ Lesson toy_lesson() {
     metrics.size("d_s", 4);
     metrics.steps(options.steps.value_or(10));
     metrics.curve("loss", {1, 2}, {0.5, std::nan("")});
-    metrics.at_least("accuracy", 0.3, static_cast<double>(options.seed) / 10);
+    metrics.at_least({"accuracy", "准确率"}, 0.3, static_cast<double>(options.seed) / 10);
+    metrics.across_seeds("skill", {"skill", "本领"}, {"accuracy", "准确率"}, fmt::format("{}0 %", options.seed));
+    metrics.across_seeds("skill", {"skill", "本领"}, {"steps", "步数"}, "10");
+    metrics.show("greeting", {}, [](const Terminal&, Lang lang) { return std::string(tr(lang, "hello\n", "你好\n")); });
     say(metrics.target_table({}, options.lang));
     return metrics.write();
   };
@@ -120,24 +125,26 @@ TEST_SUITE("metrics") {
     metrics.steps(100);
     metrics.set("note", "text");
     metrics.curve("loss", {1, 2}, {0.5, std::nan("")});
-    metrics.at_least("a", 0.99, 0.995);
-    metrics.at_most("b", 0.25, 0.3);
-    metrics.at_least("c", 0.5, std::nan(""));
-    metrics.holds("d", "named", true);
+    metrics.at_least({"a", "甲"}, 0.99, 0.995);
+    metrics.at_most({"b", "乙"}, 0.25, 0.3);
+    metrics.at_least({"c", "丙"}, 0.5, std::nan(""));
+    metrics.holds({"d", "丁"}, {"named", "说出名字"}, true);
     make_writable_directory(scratch / "05_toy");
     CHECK(metrics.write() == 0);
     const Json json = parse_json(read_file(scratch / "05_toy/metrics.json"));
     std::string names;
     for (const Json::Member& member : json.as_object()) names += member.first + " ";
-    CHECK(names == "lesson seed mode sizes steps seconds threads git_revision interrupted targets curves note ");
+    CHECK(names ==
+          "lesson seed mode sizes steps seconds threads git_revision interrupted targets curves across_seeds note ");
     CHECK(json.at("seed") == Json(3));
     CHECK(to_text(json.at("sizes"), 0) == "{\"d_s\":5}");
     CHECK(to_text(json.at("curves"), 0) == "{\"loss\":{\"x\":[1.0,2.0],\"y\":[0.5,null]}}");
-    CHECK(to_text(json.at("targets"), 0) ==
-          "[{\"name\":\"a\",\"want\":\">= 0.99\",\"got\":0.995,\"met\":true},"
-          "{\"name\":\"b\",\"want\":\"<= 0.25\",\"got\":0.3,\"met\":false},"
-          "{\"name\":\"c\",\"want\":\">= 0.5\",\"got\":null,\"met\":false},"
-          "{\"name\":\"d\",\"want\":\"named\",\"got\":1.0,\"met\":true}]");
+    CHECK(
+        to_text(json.at("targets"), 0) ==
+        "[{\"name\":\"a\",\"name_zh\":\"甲\",\"want\":\">= 0.99\",\"want_zh\":\">= 0.99\",\"got\":0.995,\"met\":true},"
+        "{\"name\":\"b\",\"name_zh\":\"乙\",\"want\":\"<= 0.25\",\"want_zh\":\"<= 0.25\",\"got\":0.3,\"met\":false},"
+        "{\"name\":\"c\",\"name_zh\":\"丙\",\"want\":\">= 0.5\",\"want_zh\":\">= 0.5\",\"got\":null,\"met\":false},"
+        "{\"name\":\"d\",\"name_zh\":\"丁\",\"want\":\"named\",\"want_zh\":\"说出名字\",\"got\":1.0,\"met\":true}]");
     CHECK(metrics.target_table({}, Lang::en) ==
           "target  want        got\n"
           "------  -------  ------  ------\n"
@@ -145,10 +152,17 @@ TEST_SUITE("metrics") {
           "b       <= 0.25  0.3000  MISSED\n"
           "c       >= 0.5      nan  MISSED\n"
           "d       named     named  met\n");
+    CHECK(metrics.target_table({}, Lang::zh) ==
+          "目标  要求          得到\n"
+          "----  --------  --------  ------\n"
+          "甲    >= 0.99     0.9950  达到\n"
+          "乙    <= 0.25     0.3000  未达到\n"
+          "丙    >= 0.5         nan  未达到\n"
+          "丁    说出名字  说出名字  达到\n");
     options.strict = true;
     Metrics strict("05_toy", options);
     CHECK(strict.write() == 0);
-    strict.at_least("a", 1, 0);
+    strict.at_least({"a", "甲"}, 1, 0);
     CHECK(strict.write() == 1);
     CHECK_THROWS_AS(strict.set("seed", 1), std::invalid_argument);
     CHECK_THROWS_AS(strict.curve("x", {1}, {}), std::invalid_argument);
@@ -156,31 +170,53 @@ TEST_SUITE("metrics") {
 
   TEST_CASE("an exact bound is met") {
     Metrics metrics("x", {});
-    metrics.at_least("a", 0.99, 0.99);
-    metrics.at_most("b", 0.25, 0.25);
+    metrics.at_least({"a", "甲"}, 0.99, 0.99);
+    metrics.at_most({"b", "乙"}, 0.25, 0.25);
     CHECK(metrics.all_met());
-    metrics.at_most("c", 0.25, std::nextafter(0.25, 1));
+    metrics.at_most({"c", "丙"}, 0.25, std::nextafter(0.25, 1));
     CHECK_FALSE(metrics.all_met());
   }
 
   TEST_CASE("runs over seeds: the worst counts, a missing target is a missed one") {
-    const std::vector<Json> runs = {parse_json(R"({"lesson":"x","seed":1,"seconds":2,"git_revision":"r","targets":[
-          {"name":"a","want":">= 0.9","got":0.95,"met":true},{"name":"b","want":"<= 0.2","got":0.1,"met":true}]})"),
-                                    parse_json(R"({"lesson":"x","seed":2,"seconds":3,"git_revision":"r","targets":[
-          {"name":"a","want":">= 0.9","got":0.85,"met":false},{"name":"b","want":"<= 0.2","got":0.15,"met":true},
-          {"name":"c","want":"<= 1","got":0,"met":true}]})")};
+    struct Got {
+      Words name, want;
+      double got;
+      bool met;
+    };
+    const auto run = [](int seed, const std::vector<Got>& targets) {
+      Json list = Json::array();
+      for (const Got& t : targets) {
+        list.push_back(Json::object({{"name", t.name.en},
+                                     {"name_zh", t.name.zh},
+                                     {"want", t.want.en},
+                                     {"want_zh", t.want.zh},
+                                     {"got", t.got},
+                                     {"met", t.met}}));
+      }
+      return Json::object({{"lesson", "x"}, {"seed", seed}, {"seconds", 2}, {"git_revision", "r"}, {"targets", list}});
+    };
+    const Words a{"a", "甲"}, b{"b", "乙"}, c{"c", "丙"}, much{">= 0.9", ">= 0.9"}, little{"<= 0.2", "<= 0.2"},
+        yes{"holds", "成立"};
+    const std::vector<Json> runs = {run(1, {{a, much, 0.95, true}, {b, little, 0.1, true}}),
+                                    run(2, {{a, much, 0.85, false}, {b, little, 0.15, true}, {c, yes, 1, true}})};
     const Json all = combine_runs(runs);
     CHECK(to_text(all.at("targets"), 0) ==
-          "[{\"name\":\"a\",\"want\":\">= 0.9\",\"got\":0.85,\"met\":false},"
-          "{\"name\":\"b\",\"want\":\"<= 0.2\",\"got\":0.15,\"met\":true},"
-          "{\"name\":\"c\",\"want\":\"<= 1\",\"got\":null,\"met\":false}]");
+          "[{\"name\":\"a\",\"name_zh\":\"甲\",\"want\":\">= 0.9\",\"want_zh\":\">= 0.9\",\"got\":0.85,\"met\":false},"
+          "{\"name\":\"b\",\"name_zh\":\"乙\",\"want\":\"<= 0.2\",\"want_zh\":\"<= 0.2\",\"got\":0.15,\"met\":true},"
+          "{\"name\":\"c\",\"name_zh\":\"丙\",\"want\":\"holds\",\"want_zh\":\"成立\",\"got\":null,\"met\":false}]");
     CHECK(to_text(all.at("seeds"), 0) == "[1,2]");
     CHECK(seeds_table(runs, {}, Lang::en) ==
           "target  want    lowest  highest  met in\n"
           "------  ------  ------  -------  ------\n"
           "a       >= 0.9  0.8500   0.9500     1/2\n"
           "b       <= 0.2  0.1000   0.1500     2/2\n"
-          "c       <= 1         0        0     1/2\n");
+          "c       holds        1        1     1/2\n");
+    CHECK(seeds_table(runs, {}, Lang::zh) ==
+          "目标  要求      最低    最高  达到次数\n"
+          "----  ------  ------  ------  --------\n"
+          "甲    >= 0.9  0.8500  0.9500       1/2\n"
+          "乙    <= 0.2  0.1000  0.1500       2/2\n"
+          "丙    成立         1       1       1/2\n");
   }
 }
 
@@ -305,7 +341,8 @@ TEST_SUITE("lesson") {
   TEST_CASE("several seeds: a directory each, and one table") {
     const Scratch scratch;
     const int code = in_child(scratch, [&] {
-      return call(toy_lesson(), {"--out=" + scratch.path().string(), "--seeds", "2,3", "--strict", "--lang=en"});
+      return call(toy_lesson(),
+                  {"--out=" + scratch.path().string(), "--seeds", "2,3", "--strict", "--plain", "--lang=en"});
     });
     CHECK(code == 1);
     CHECK(fs::exists(scratch / "05_toy/seed_2/metrics.json"));
@@ -313,7 +350,19 @@ TEST_SUITE("lesson") {
     const Json all = parse_json(read_file(scratch / "05_toy/metrics.json"));
     CHECK(all.at("runs").as_array().size() == 2);
     CHECK(read_file(scratch / "stdout").find("2 of 2 runs finished") != std::string::npos);
-    CHECK(read_file(scratch / "stdout").find("accuracy  >= 0.3  0.2000   0.3000     1/2") != std::string::npos);
+    const std::string printed = read_file(scratch / "stdout");
+    CHECK(printed.find("accuracy  >= 0.3  0.2000   0.3000     1/2") != std::string::npos);
+    const std::string table =
+        "skill     seed 2  seed 3\n"
+        "--------  ------  ------\n"
+        "accuracy    20 %    30 %\n"
+        "steps         10      10\n";
+    CHECK(printed.find("\n\n" + table) != std::string::npos);
+    CHECK(read_file(scratch / "05_toy/skill_seeds.txt") == table);
+    CHECK(read_file(scratch / "05_toy/skill_seeds.zh.txt").starts_with("本领    种子 2  种子 3\n"));
+    CHECK(printed.find("hello\n") != std::string::npos);
+    CHECK(read_file(scratch / "05_toy/seed_3/greeting.txt") == "hello\n");
+    CHECK(read_file(scratch / "05_toy/seed_3/greeting.zh.txt") == "你好\n");
   }
 
   TEST_CASE("what a lesson throws is one line") {
@@ -323,6 +372,12 @@ TEST_SUITE("lesson") {
     lesson.run = [](const Options&) -> int { throw std::invalid_argument("matmul: (2,3) x (4,5)"); };
     CHECK(in_child(scratch, [&] { return call(lesson, {out, "--lang=en"}); }) == 1);
     CHECK(read_file(scratch / "stderr") == "\nerror: matmul: (2,3) x (4,5)\n");
+    lesson.ask = [](const Options&, const std::string& input) -> int {
+      digits_in(input);
+      return 0;
+    };
+    CHECK(in_child(scratch, [&] { return call(lesson, {out, "--lang=zh", "--try", "3 x"}); }) == 1);
+    CHECK(read_file(scratch / "stderr") == "\n错误：“3 x”里不全是数字；例如可以输入 \"3 1 4 1 5\"\n");
     lesson.run = [](const Options&) -> int { throw std::bad_alloc(); };
     CHECK(in_child(scratch, [&] { return call(lesson, {out, "--lang=en"}); }) == 1);
     CHECK(read_file(scratch / "stderr").find("out of memory") != std::string::npos);
