@@ -60,6 +60,12 @@ for directory in "$root"/lessons/[0-9]*; do
   check "$lesson: --solution checks it" gradus check "$short" --solution
   { printf '#include <bits/stdc++.h>\nusing namespace std;\n' && cat "$directory/solution.cpp"; } >"$work/std.cpp"
   check "$lesson: the solution passes with all of std in sight" verdict_is "$work/std.cpp" "$short" 0 PASSED ''
+  if [ -f "$directory/mine_parts.cpp" ]; then
+    mkdir -p "$course/work/$lesson"
+    cp "$directory/solution.cpp" "$course/work/$lesson/exercise.cpp"
+    check "$lesson: run --mine works with the solution" says yours gradus run "$short" --mine --steps 1
+    rm -r "$course/work/$lesson"
+  fi
   mistakes=0
   for file in "$directory"/mistakes/*.cpp; do
     verdict=$(sed -n '1s|^// \([A-Z_]*\):.*|\1|p' "$file")
