@@ -198,6 +198,45 @@ printed() { # PAGE MARK OUTPUT_FILE
     END { if (!found) print page ": no " mark }' "$1"
 }
 
+# ---- numbers from training: <!-- numbers: FILE FILE.. -->, a code block for each FILE (renewed by renew_numbers.sh), and
+# text beside them, whose numbers with a decimal point or an exponent stand in one of these blocks, on this page or on that
+# of the lesson
+
+blocks_of_numbers() { # PAGE: what stands in them
+  awk '
+    /^<!-- numbers: / { region = 1 }
+    /^<!-- end -->/ { region = 0 }
+    /^```/ { fenced = !fenced; next }
+    region && fenced' "$1"
+}
+trained_numbers() { # ROOT PAGE
+  case $2 in *.zh.md) ending=.zh.md ;; *) ending=.md ;; esac
+  {
+    blocks_of_numbers "$1/$2"
+    # shellcheck disable=SC2013  # names without blanks
+    for lesson in $(sed -n 's/^<!-- numbers: \([^/ ]*\).*/\1/p' "$1/$2" | sort -u); do
+      if [ -f "$1/lessons/$lesson/README$ending" ]; then blocks_of_numbers "$1/lessons/$lesson/README$ending"; fi
+    done
+  } >"$work/blocks"
+  awk -v page="$2" -v blocks="$work/blocks" '
+    function numbers_in(text, known,    at, number) {
+      while (match(text, /[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/)) {
+        number = substr(text, RSTART, RLENGTH)
+        text = substr(text, RSTART + RLENGTH)
+        if (known) stands[number] = 1
+        else if (number ~ /[.e]/ && !(number in stands)) print page ":" NR ": " number " is in no block"
+      }
+    }
+    BEGIN { while ((getline line < blocks) > 0) numbers_in(line, 1) }
+    /^<!-- numbers: / { region = 1; files = split($0, word, " ") - 3; start = NR; count = 0; next }
+    /^<!-- end -->/ {
+      if (region && count != files) print page ":" start ": " files " files and " count " code blocks"
+      region = 0
+    }
+    /^```/ { fenced = !fenced; if (fenced) ++count; next }
+    region && !fenced { gsub(/`[^`]*`|\$[^$]*\$|\]\([^)]*\)/, " "); numbers_in($0, 0) }' "$1/$2"
+}
+
 # ---- the tree
 
 quiet() { # COMMAND...: succeeds when it prints nothing
@@ -211,6 +250,9 @@ for page in $(pages "$root"); do
   check "notes: $page: quotes stand in their sources" quiet quotes "$root" "$page"
   check "notes: $page: links lead somewhere in the checkout" quiet links "$root" "$page"
   check "notes: $page: formulas stand free" quiet crowded "$root" "$page"
+  if grep -q '^<!-- numbers: ' "$root/$page"; then
+    check "notes: $page: numbers from training stand in blocks that are renewed" quiet trained_numbers "$root" "$page"
+  fi
 done
 for page in README.md docs/cpp.md $(cd "$root" && echo lessons/[0-9]*/README.md); do
   check "notes: $page: both languages have the same anchors" quiet same explicit_anchors_of "$root" "$page"
@@ -348,6 +390,17 @@ check "notes: finds a number that differs" differs numbers_of 'at 80: 15.2 %' 'å
 check "notes: finds a number of the output that differs" differs numbers_of '<!-- output: x -->\n```\n0.1\n```\n<!-- end -->' '<!-- output: x -->\n```\n0.2\n```\n<!-- end -->'
 check "notes: output may speak the language of the page" agrees code_of '<!-- output: x -->\n```\nyes\n```\n<!-- end -->' '<!-- output: x -->\n```\næ˜¯\n```\n<!-- end -->'
 check "notes: finds a translation that is missing" caught 'is not there' same code_of "$tree" b.md
+mkdir -p "$tree/lessons/01_a"
+numbers_page() { printf '<!-- numbers: 01_a/b -->\n```text\n0.12 99.4 %% 2e-05\n```\n%s\n<!-- end -->\n' "$1" | write "$2"; }
+planted_number() { numbers_page "$1" lessons/01_a/README.md && caught 'in no block' trained_numbers "$tree" lessons/01_a/README.md; }
+numbers_page 'from 0.12 to 99.4 %, `0.5`, in 3 runs, at 2e-05' lessons/01_a/README.md
+check "notes: accepts numbers that stand in a block" quiet trained_numbers "$tree" lessons/01_a/README.md
+printf '<!-- numbers: 01_a/c -->\n```text\n```\n99.4 %%\n<!-- end -->\n' | write n.md
+check "notes: accepts a number from the page of the lesson" quiet trained_numbers "$tree" n.md
+check "notes: finds a number that no block has" planted_number 'up to 99.3 %'
+check "notes: finds a small number that no block has" planted_number 'at 2e-06'
+printf '<!-- numbers: 01_a/c 01_a/d -->\n```text\n```\n<!-- end -->\n' | write n.md
+check "notes: finds a file without a code block" caught '2 files and 1' trained_numbers "$tree" n.md
 printf '<!-- output: x -->\n```text\none\ntwo\n```\n' | write o.md
 printf 'zero\none\ntwo\n' >"$work/right"
 printf 'one\nthree\n' >"$work/wrong"
