@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tensor/kernels/threads.h"
 #include "tensor/reduce.h"
 
 namespace gradus {
@@ -20,7 +21,12 @@ template <class Update, class... Rest> void in_memory_order(const Parameter& p, 
   }
   dispatch(w.dtype(), [&](auto t) {
     using T = decltype(t);
-    update(w.size(), w.mutable_data<T>(), g.data<T>(), rest.template mutable_data<T>()...);
+    const auto part = [&](T* weights, const T* gradient, auto*... others) {
+      parallel(w.size(), 64, 0.7 * static_cast<double>(w.size()), [&](std::int64_t first, std::int64_t end) {
+        update(end - first, weights + first, gradient + first, (others + first)...);
+      });
+    };
+    part(w.mutable_data<T>(), g.data<T>(), rest.template mutable_data<T>()...);
   });
 }
 

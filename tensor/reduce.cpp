@@ -5,6 +5,7 @@
 
 #include "tensor/kernels/softmax.h"
 #include "tensor/kernels/squares.h"
+#include "tensor/kernels/threads.h"
 #include "tensor/pointwise.h"
 
 namespace gradus {
@@ -111,15 +112,21 @@ Tensor softmax(const Tensor& x, Axis axis, const Mask* mask, EmptyRow empty_row)
   }
   const Tensor rows = rows_last(x, axis);
   Tensor result = empty(rows.shape(), x.dtype());
-  for_each_row(rows, [&]<class T>(const T* row, std::int64_t length, std::int64_t i) {
-    T* out = result.mutable_data<T>() + i * length;
-    const std::uint8_t* allowed = mask ? mask->values().data() + i * length : nullptr;
-    const bool any = softmax_row(row, allowed, length, out);
-    if (!any && empty_row == EmptyRow::error) {
-      throw ValueError("softmax: row " + std::to_string(i) +
-                       " of the mask allows nothing, so no weights exist; drop that row, " +
-                       "or ask for EmptyRow::zeros");
-    }
+  const std::int64_t length = x.shape()[axis], count = length == 0 ? 0 : x.size() / length;
+  dispatch(x.dtype(), [&]<class T>(T) {
+    const T* from = rows.data<T>();
+    T* to = result.mutable_data<T>();
+    parallel(count, 1, 0.7 * static_cast<double>(x.size()), [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t i = first; i < end; ++i) {
+        const std::uint8_t* allowed = mask ? mask->values().data() + i * length : nullptr;
+        const bool any = softmax_row(from + i * length, allowed, length, to + i * length);
+        if (!any && empty_row == EmptyRow::error) {
+          throw ValueError("softmax: row " + std::to_string(i) +
+                           " of the mask allows nothing, so no weights exist; drop that row, " +
+                           "or ask for EmptyRow::zeros");
+        }
+      }
+    });
   });
   return restore_axis(result, axis);
 }

@@ -12,6 +12,7 @@
 #include "autograd/pointwise.h"
 #include "tensor/kernels/plain.h"
 #include "tensor/kernels/row_packs.h"
+#include "tensor/kernels/threads.h"
 #include "tensor/reduce.h"
 
 namespace gradus {
@@ -76,28 +77,27 @@ template <class T> class Rows {
         q_(contiguous(q)),
         k_(contiguous(k)),
         Q_(exponentials(q)),
-        K_(K),
-        scratch_(full(Shape{2, packed}, 1, q.dtype())),
-        of_sum_(scratch_.mutable_data<T>() + packed) {}
+        K_(K) {}
 
   const std::int64_t d, length, packed;
   struct Row {
     const T *Q, *K;
   };
+  // A row of ones and room for e^2(q + k): one for each thread.
+  Tensor scratch() const { return full(Shape{2, packed}, 1, q_.dtype()); }
   // Of entry b of the batch and position i; where that is out of range what stands for it, until the next call.
-  Row operator()(std::int64_t b, std::int64_t i) {
+  Row operator()(std::int64_t b, std::int64_t i, T* scratch) const {
     const Row row{Q_.data<T>() + b * packed, K_.data<T>() + (b * length + i) * packed};
     if (*row.Q == *row.Q && *row.K == *row.K) [[likely]]
       return row;
     const T *q = q_.data<T>() + b * d, *k = k_.data<T>() + (b * length + i) * d;
     exponentials(
-        d, [&](std::int64_t j, int n) { return read(q + j, n) + read(k + j, n); }, of_sum_);
-    return {scratch_.data<T>(), of_sum_};
+        d, [&](std::int64_t j, int n) { return read(q + j, n) + read(k + j, n); }, scratch + packed);
+    return {scratch, scratch + packed};
   }
 
  private:
-  Tensor q_, k_, Q_, K_, scratch_;  // scratch: a row of ones, and e^2(q + k)
-  T* of_sum_;
+  Tensor q_, k_, Q_, K_;
 };
 
 template <class T> Pack<T> remainder(const T* Q, const T* K) { return 1 / (Pack<T>::load(Q) * Pack<T>::load(K) + 1); }
@@ -105,21 +105,25 @@ template <class T> Pack<T> remainder(const T* Q, const T* K) { return 1 / (Pack<
 Tensor forward(const Tensor& q, const Tensor& k, const Tensor& K, const Tensor& v) {
   Tensor e = empty(Shape{k.shape()[0], k.shape()[1]}, q.dtype());
   dispatch(q.dtype(), [&]<class T>(T) {
-    Rows<T> rows(q, k, K);
+    const Rows<T> rows(q, k, K);
     const Tensor weights = filled_up(v);
     const T* w = weights.data<T>();
-    T* to = e.mutable_data<T>();
-    for (std::int64_t b = 0; b < q.shape()[0]; ++b) {
-      for (std::int64_t i = 0; i < rows.length; ++i) {
-        const auto [Q_row, K_row] = rows(b, i);
-        Pack<T> total{};
-        for (std::int64_t j = 0; j < rows.packed; j += lanes<T>) {
-          const Pack<T> r = remainder(Q_row + j, K_row + j);
-          total = total + Pack<T>::load(w + j) * (1 - (r + r));
+    T* scores = e.mutable_data<T>();
+    parallel(q.shape()[0], 1, 0.4 * static_cast<double>(K.size()), [&](std::int64_t first, std::int64_t end) {
+      Tensor scratch = rows.scratch();
+      T *space = scratch.mutable_data<T>(), *to = scores + first * rows.length;
+      for (std::int64_t b = first; b < end; ++b) {
+        for (std::int64_t i = 0; i < rows.length; ++i) {
+          const auto [Q_row, K_row] = rows(b, i, space);
+          Pack<T> total{};
+          for (std::int64_t j = 0; j < rows.packed; j += lanes<T>) {
+            const Pack<T> r = remainder(Q_row + j, K_row + j);
+            total = total + Pack<T>::load(w + j) * (1 - (r + r));
+          }
+          *to++ = total.sum();
         }
-        *to++ = total.sum();
       }
-    }
+    });
   });
   return e;
 }
@@ -127,8 +131,8 @@ Tensor forward(const Tensor& q, const Tensor& k, const Tensor& K, const Tensor& 
 // Some columns, `Packs` packs from j on, of one entry of the batch: their sums stay in registers. de (T) is the
 // gradient of the entry's scores, dk (T, packed) is added to or written; dq and dv (packed) are written.
 template <class T, int Packs>
-void backward_columns(Rows<T>& rows, std::int64_t b, std::int64_t j, const T* de, const T* v, T* dq, T* dk, T* dv,
-                      bool fresh) {
+void backward_columns(const Rows<T>& rows, T* scratch, std::int64_t b, std::int64_t j, const T* de, const T* v, T* dq,
+                      T* dk, T* dv, bool fresh) {
   using P = Pack<T>;
   P slope[Packs], to_q[Packs], to_v[Packs];  // 4 v and the sums
   for (int m = 0; m < Packs; ++m) {
@@ -136,7 +140,7 @@ void backward_columns(Rows<T>& rows, std::int64_t b, std::int64_t j, const T* de
     to_q[m] = to_v[m] = P{};
   }
   for (std::int64_t i = 0; i < rows.length; ++i) {
-    const auto [Q_row, K_row] = rows(b, i);
+    const auto [Q_row, K_row] = rows(b, i, scratch);
     const P d = P::broadcast(de[i]);
     T* dk_row = dk ? dk + i * rows.packed + j : nullptr;
     for (int m = 0; m < Packs; ++m) {
@@ -160,22 +164,25 @@ void backward_columns(Rows<T>& rows, std::int64_t b, std::int64_t j, const T* de
 void backward(const Tensor& q, const Tensor& k, const Tensor& K, const Tensor& v, const Tensor& de, Tensor& dq,
               Tensor& dv, Node::Target& dk) {
   dispatch(q.dtype(), [&]<class T>(T) {
-    Rows<T> rows(q, k, K);
+    const Rows<T> rows(q, k, K);
     const Tensor weights = filled_up(v), dense = contiguous(de);
     T *to_q = dq.mutable_data<T>(), *to_v = dv.mutable_data<T>();
     T* to_k = dk.grad.defined() ? dk.grad.mutable_data<T>() : nullptr;
-    for (std::int64_t b = 0; b < q.shape()[0]; ++b) {
-      const std::int64_t row = b * rows.packed;
-      for (std::int64_t j = 0; j < rows.packed;) {
-        const std::int64_t left = (rows.packed - j) / lanes<T>;
-        const auto columns = left >= 4   ? backward_columns<T, 4>
-                             : left >= 2 ? backward_columns<T, 2>
-                                         : backward_columns<T, 1>;
-        columns(rows, b, j, dense.data<T>() + b * rows.length, weights.data<T>(), to_q + row,
-                to_k ? to_k + row * rows.length : nullptr, to_v + row, dk.fresh);
-        j += (left >= 4 ? 4 : left >= 2 ? 2 : 1) * lanes<T>;
+    parallel(q.shape()[0], 1, 0.8 * static_cast<double>(K.size()), [&](std::int64_t first, std::int64_t end) {
+      Tensor scratch = rows.scratch();
+      for (std::int64_t b = first; b < end; ++b) {
+        const std::int64_t row = b * rows.packed;
+        for (std::int64_t j = 0; j < rows.packed;) {
+          const std::int64_t left = (rows.packed - j) / lanes<T>;
+          const auto columns = left >= 4   ? backward_columns<T, 4>
+                               : left >= 2 ? backward_columns<T, 2>
+                                           : backward_columns<T, 1>;
+          columns(rows, scratch.mutable_data<T>(), b, j, dense.data<T>() + b * rows.length, weights.data<T>(),
+                  to_q + row, to_k ? to_k + row * rows.length : nullptr, to_v + row, dk.fresh);
+          j += (left >= 4 ? 4 : left >= 2 ? 2 : 1) * lanes<T>;
+        }
       }
-    }
+    });
   });
 }
 

@@ -16,59 +16,64 @@ void pointwise_backward_rows(F f, const Tensor& dy, std::array<const Tensor*, si
                              std::array<Node::Target, sizeof...(k)>& grad, std::index_sequence<k...>) {
   constexpr std::size_t n = sizeof...(k);
   using P = Pack<T>;
-  const StridedLoop<2 * n + 1> loop(
+  const StridedLoop<2 * n + 1> all(
       dy.shape(), {&dy.strides(), &x[k]->strides()..., &(grad[k].grad.defined() ? grad[k].grad : *x[k]).strides()...});
-  const auto& step = loop.row_strides();
-  const auto next_row = loop.row_steps();
-  const std::int64_t length = loop.row_length(), rows = loop.rows();
-  const std::int64_t whole_packs = plain(step) ? length - length % P::lanes : 0;
   const std::array<const T*, n> value{x[k]->template data<T>()...};
   const std::array<T*, n> target{(grad[k].grad.defined() ? grad[k].grad.template mutable_data<T>() : nullptr)...};
   const T* upstream = dy.data<T>();
-  loop.for_each_plane([&](const std::array<std::int64_t, 2 * n + 1>& offset) {
-    RowReader<T> incoming{upstream + offset[0], step[0], {}};
-    std::array<RowReader<T>, n> in{RowReader<T>{value[k] + offset[1 + k], step[1 + k], {}}...};
-    std::array<T*, n> to{(target[k] ? target[k] + offset[1 + n + k] : nullptr)...};
-    for (std::int64_t row = 0; row < rows; ++row) {
-      incoming.begin();
-      (in[k].begin(), ...);
-      std::array<P, n> total{};  // for operands stretched along the row
-      std::int64_t i = 0;
-      for (; i < whole_packs; i += P::lanes) {
-        const auto y = f(seed<k>(in[k].whole(i))...);
-        const P d = incoming.whole(i);
-        auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
-          if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
-            if (!to[m]) return;
-            const P dx = d * y.of(m);
-            if (step[1 + n + m] == 0) total[m].v = total[m].v + dx.v;
-            else (grad[m].fresh ? dx : P::load(to[m] + i) + dx).store(to[m] + i);
-          }
-        };
-        (add(std::integral_constant<unsigned, k>{}), ...);
+  const auto run = [&](const StridedLoop<2 * n + 1>& loop) __attribute__((noinline)) {
+    const auto& step = loop.row_strides();
+    const auto next_row = loop.row_steps();
+    const std::int64_t length = loop.row_length(), rows = loop.rows();
+    const std::int64_t whole_packs = plain(step) ? length - length % P::lanes : 0;
+    loop.for_each_plane([&](const std::array<std::int64_t, 2 * n + 1>& offset) {
+      RowReader<T> incoming{upstream + offset[0], step[0], {}};
+      std::array<RowReader<T>, n> in{RowReader<T>{value[k] + offset[1 + k], step[1 + k], {}}...};
+      std::array<T*, n> to{(target[k] ? target[k] + offset[1 + n + k] : nullptr)...};
+      for (std::int64_t row = 0; row < rows; ++row) {
+        incoming.begin();
+        (in[k].begin(), ...);
+        std::array<P, n> total{};  // for operands stretched along the row
+        std::int64_t i = 0;
+        for (; i < whole_packs; i += P::lanes) {
+          const auto y = f(seed<k>(in[k].whole(i))...);
+          const P d = incoming.whole(i);
+          auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
+            if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
+              if (!to[m]) return;
+              const P dx = d * y.of(m);
+              if (step[1 + n + m] == 0) total[m].v = total[m].v + dx.v;
+              else (grad[m].fresh ? dx : P::load(to[m] + i) + dx).store(to[m] + i);
+            }
+          };
+          (add(std::integral_constant<unsigned, k>{}), ...);
+        }
+        for (; i < length; i += P::lanes) {
+          const int lanes = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
+          const auto y = f(seed<k>(in[k].part(i, lanes))...);
+          const P d = incoming.part(i, lanes);
+          auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
+            if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
+              if (!to[m]) return;
+              const P dx = d * y.of(m);
+              const std::int64_t stride = step[1 + n + m];
+              T* place = to[m] + i * stride;
+              if (stride == 0) total[m].v = total[m].v + dx.first(lanes).v;
+              else (grad[m].fresh ? dx : P::load(place, stride, lanes) + dx).store(place, stride, lanes);
+            }
+          };
+          (add(std::integral_constant<unsigned, k>{}), ...);
+        }
+        ((to[k] && step[1 + n + k] == 0 ? void(*to[k] += total[k].sum()) : void()), ...);
+        incoming.row += next_row[0];
+        ((in[k].row += next_row[1 + k]), ...);
+        ((to[k] += to[k] ? next_row[1 + n + k] : 0), ...);
       }
-      for (; i < length; i += P::lanes) {
-        const int lanes = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
-        const auto y = f(seed<k>(in[k].part(i, lanes))...);
-        const P d = incoming.part(i, lanes);
-        auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
-          if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
-            if (!to[m]) return;
-            const P dx = d * y.of(m);
-            const std::int64_t stride = step[1 + n + m];
-            T* place = to[m] + i * stride;
-            if (stride == 0) total[m].v = total[m].v + dx.first(lanes).v;
-            else (grad[m].fresh ? dx : P::load(place, stride, lanes) + dx).store(place, stride, lanes);
-          }
-        };
-        (add(std::integral_constant<unsigned, k>{}), ...);
-      }
-      ((to[k] && step[1 + n + k] == 0 ? void(*to[k] += total[k].sum()) : void()), ...);
-      incoming.row += next_row[0];
-      ((in[k].row += next_row[1 + k]), ...);
-      ((to[k] += to[k] ? next_row[1 + n + k] : 0), ...);
-    }
-  });
+    });
+  };
+  std::array<bool, 2 * n + 1> written{};
+  ((written[1 + n + k] = target[k] != nullptr), ...);
+  all.template share<T>({upstream, value[k]..., target[k]...}, written, 1.0, run);
 }
 
 // The same, one element after the other.

@@ -23,6 +23,7 @@
 #include "tensor/error.h"
 #include "tensor/format.h"
 #include "tensor/ids.h"
+#include "tensor/kernels/threads.h"
 #include "tensor/matmul.h"
 #include "tensor/pointwise.h"
 #include "tensor/random.h"

@@ -13,6 +13,7 @@
 
 #include "tensor/kernels/pack.h"
 #include "tensor/kernels/plain.h"
+#include "tensor/kernels/threads.h"
 #include "tensor/kernels/transpose.h"
 
 namespace gradus {
@@ -184,6 +185,24 @@ void gemm_plain(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T
   }
 }
 
+// By whole bands of columns, or by rows where there are more of those, over the threads.
+template <class T>
+void gemm_shared(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
+                 bool accumulate) {
+  constexpr std::int64_t columns = 4 * Pack<T>::lanes, rows = 2 * most_rows;
+  const double nanoseconds = 0.01 * static_cast<double>(size.m * size.n * size.k) * static_cast<double>(sizeof(T)) / 4;
+  if (size.n / columns >= size.m / rows) {
+    parallel(size.n, columns, nanoseconds, [=](std::int64_t first, std::int64_t end) {
+      gemm_parts<T>({size.m, end - first, size.k}, a, b + first, b_row, c + first, c_row, accumulate);
+    });
+  } else {
+    parallel(size.m, rows, nanoseconds, [=](std::int64_t first, std::int64_t end) {
+      gemm_parts<T>({end - first, size.n, size.k}, {a.data + first * a.row, a.row, a.column}, b, b_row,
+                    c + first * c_row, c_row, accumulate);
+    });
+  }
+}
+
 }  // namespace
 
 template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T> c, bool accumulate) {
@@ -206,12 +225,12 @@ template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T>
     b = {space.data(), size.n, 1};
   }
   if (c.column == 1 || size.n == 1) {
-    gemm_parts<T>(size, a, b.data, b.row, c.data, c.row, accumulate);
+    gemm_shared<T>(size, a, b.data, b.row, c.data, c.row, accumulate);
     return;
   }
   // A target without contiguous rows or columns (a slice with steps) is computed beside and added.
   std::vector<T> beside(static_cast<std::size_t>(size.m * size.n));
-  gemm_parts<T>(size, a, b.data, b.row, beside.data(), size.n, false);
+  gemm_shared<T>(size, a, b.data, b.row, beside.data(), size.n, false);
   for (std::int64_t i = 0; i < size.m; ++i) {
     for (std::int64_t j = 0; j < size.n; ++j) {
       T& to = c.data[i * c.row + j * c.column];

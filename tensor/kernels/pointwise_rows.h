@@ -32,42 +32,46 @@ template <std::size_t N> bool plain(const std::array<std::int64_t, N>& strides) 
 template <class T, bool Add, class F, class... From> void pointwise_rows(Tensor& target, F f, const From&... from) {
   using P = Pack<T>;
   constexpr std::size_t n = sizeof...(From);
-  const StridedLoop<n + 1> loop(target.shape(), {&target.strides(), &from.strides()...});
-  const auto step = loop.row_strides(), next_row = loop.row_steps();
-  const std::int64_t length = loop.row_length(), rows = loop.rows();
-  // A target that is stretched along the row and only written keeps what is written last: that is the slow loop's
-  // business.
-  const std::int64_t whole_packs = plain(step) && (Add || step[0] == 1) ? length - length % P::lanes : 0;
+  const StridedLoop<n + 1> all(target.shape(), {&target.strides(), &from.strides()...});
   T* first = target.mutable_data<T>();
   const std::array<const T*, n> origin{from.template data<T>()...};
-  loop.for_each_plane([&](const std::array<std::int64_t, n + 1>& offset) {
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
-      std::array<RowReader<T>, n> in{RowReader<T>{origin[k] + offset[k + 1], step[k + 1], {}}...};
-      T* to = first + offset[0];
-      const std::int64_t stride = step[0];
-      for (std::int64_t row = 0; row < rows; ++row) {
-        (in[k].begin(), ...);
-        P total{};
-        std::int64_t i = 0;
-        for (; i < whole_packs; i += P::lanes) {
-          const P value = f(in[k].whole(i)...);
-          if (Add && stride == 0) total.v = total.v + value.v;
-          else (Add ? P::load(to + i) + value : value).store(to + i);
+  // Not inline: compiled once, whether it is called for all or for a part.
+  const auto run = [&](const StridedLoop<n + 1>& loop) __attribute__((noinline)) {
+    const auto step = loop.row_strides(), next_row = loop.row_steps();
+    const std::int64_t length = loop.row_length(), rows = loop.rows();
+    // A target that is stretched along the row and only written keeps what is written last: that is the slow loop's
+    // business.
+    const std::int64_t whole_packs = plain(step) && (Add || step[0] == 1) ? length - length % P::lanes : 0;
+    loop.for_each_plane([&](const std::array<std::int64_t, n + 1>& offset) {
+      [&]<std::size_t... k>(std::index_sequence<k...>) {
+        std::array<RowReader<T>, n> in{RowReader<T>{origin[k] + offset[k + 1], step[k + 1], {}}...};
+        T* to = first + offset[0];
+        const std::int64_t stride = step[0];
+        for (std::int64_t row = 0; row < rows; ++row) {
+          (in[k].begin(), ...);
+          P total{};
+          std::int64_t i = 0;
+          for (; i < whole_packs; i += P::lanes) {
+            const P value = f(in[k].whole(i)...);
+            if (Add && stride == 0) total.v = total.v + value.v;
+            else (Add ? P::load(to + i) + value : value).store(to + i);
+          }
+          for (; i < length; i += P::lanes) {
+            const int lanes = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
+            const P value = f(in[k].part(i, lanes)...);
+            T* place = to + i * stride;
+            if (Add && stride == 0) total.v = total.v + value.first(lanes).v;
+            else (Add ? P::load(place, stride, lanes) + value : value).store(place, stride, lanes);
+          }
+          if (Add && stride == 0) *to += total.sum();
+          to += next_row[0];
+          ((in[k].row += next_row[k + 1]), ...);
         }
-        for (; i < length; i += P::lanes) {
-          const int lanes = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
-          const P value = f(in[k].part(i, lanes)...);
-          T* place = to + i * stride;
-          if (Add && stride == 0) total.v = total.v + value.first(lanes).v;
-          else (Add ? P::load(place, stride, lanes) + value : value).store(place, stride, lanes);
-        }
-        if (Add && stride == 0) *to += total.sum();
-        to += next_row[0];
-        ((in[k].row += next_row[k + 1]), ...);
       }
-    }
-    (std::make_index_sequence<n>{});
-  });
+      (std::make_index_sequence<n>{});
+    });
+  };
+  all.template share<T>({first, from.template data<T>()...}, {true}, 0.5, run);
 }
 
 }  // namespace gradus::detail

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 
+#include "tensor/kernels/threads.h"
 #include "tensor/shape.h"
 
 namespace gradus {
@@ -57,7 +59,7 @@ template <int N> class StridedLoop {
   std::array<std::int64_t, N> row_steps() const { return rank_ > 1 ? step_[rank_ - 2] : std::array<std::int64_t, N>{}; }
   template <class Plane> void for_each_plane(Plane plane) const {
     if (empty_) return;
-    std::array<std::int64_t, N> offset{};
+    std::array<std::int64_t, N> offset = origin_;
     std::array<std::int64_t, max_rank> index{};
     while (true) {
       plane(offset);
@@ -70,6 +72,37 @@ template <int N> class StridedLoop {
       }
       if (axis < 0) return;
     }
+  }
+
+  // Calls run(loop) with loops over parts of the elements, on several threads where that pays. `memory`: where each
+  // operand lies, and `written` whether run writes it. The elements are divided along the outermost axis on which none
+  // of those is stretched, so that no number is written by two parts.
+  template <class T, class Run>
+  void share(const std::array<const T*, N>& memory, const std::array<bool, N>& written, double nanoseconds_each,
+             Run run) const {
+    if (threads_in_use() == 1) return run(*this);
+    constexpr std::int64_t pack = 64 / sizeof(T);  // a row is divided between packs
+    std::int64_t size = 1;
+    int best = -1;
+    for (int axis = rank_ - 1; axis >= 0; --axis) {
+      bool apart = length_[axis] > (axis == rank_ - 1 ? pack : 1);
+      for (int k = 0; k < N; ++k) apart = apart && !(written[k] && step_[axis][k] == 0);
+      best = apart ? axis : best;
+      size *= length_[axis];
+    }
+    for (int k = 0; k < N && best >= 0; ++k) {
+      for (int l = 0; l < N && best >= 0; ++l) {
+        if (k != l && written[k] && memory[l] && !parts_apart(best, k, memory[k], l, memory[l])) best = -1;
+      }
+    }
+    if (best < 0) return run(*this);
+    parallel(length_[best], best == rank_ - 1 ? pack : 1, nanoseconds_each * static_cast<double>(size),
+             [&](std::int64_t first, std::int64_t end) {
+               StridedLoop part = *this;
+               part.length_[best] = end - first;
+               for (int k = 0; k < N; ++k) part.origin_[k] += first * step_[best][k];
+               run(part);
+             });
   }
 
  private:
@@ -90,8 +123,27 @@ template <int N> class StridedLoop {
     return true;
   }
 
+  // Whether no part of operand k touches what another part of operand l touches: they are the same, or lie in different
+  // memory, or side by side within each step along the axis, as the gates of a GRU do.
+  template <class T> bool parts_apart(int axis, int k, const T* at_k, int l, const T* at_l) const {
+    bool same = at_k == at_l;
+    std::int64_t inside[2] = {0, 0}, along[2];
+    for (int a = 0; a < rank_; ++a) {
+      same = same && step_[a][k] == step_[a][l];
+      if (a == axis) continue;
+      inside[0] += step_[a][k] * (length_[a] - 1);
+      inside[1] += step_[a][l] * (length_[a] - 1);
+    }
+    const std::int64_t step = step_[axis][k];
+    along[0] = inside[0] + step * (length_[axis] - 1);
+    along[1] = inside[1] + step_[axis][l] * (length_[axis] - 1);
+    if (same || std::less<>()(at_k + along[0], at_l) || std::less<>()(at_l + along[1], at_k)) return true;
+    return step == step_[axis][l] && std::max(at_k + inside[0], at_l + inside[1]) - std::min(at_k, at_l) < step;
+  }
+
   int rank_ = 0;
   bool empty_ = false;
+  std::array<std::int64_t, N> origin_{};  // where each operand's first element lies
   std::array<std::int64_t, max_rank> length_;  // these two are filled as far as rank_ says
   std::array<std::array<std::int64_t, N>, max_rank> step_;
 };

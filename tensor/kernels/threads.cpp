@@ -1,0 +1,164 @@
+// The threads that wait for parts.
+//
+// A caller publishes its work and begins with the first part; helpers that see it enter, take parts one by one, and
+// leave. The caller never waits for a helper to come: when all parts are taken it closes the work, and waits only until
+// those inside have left. A helper looks for new work for a moment, because the next product of a step follows within
+// microseconds, and then sleeps.
+//
+// A helper that loses its core in the middle of a part makes the caller wait for milliseconds. What was lost in this way
+// is measured, and for thirty times as long the caller works alone: so a busy machine costs some percent, no more.
+#include "tensor/kernels/threads.h"
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "tensor/error.h"
+
+namespace gradus {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+constexpr microseconds looks_for_work{100}, normal_wait{20}, cost_of_calling{3};
+constexpr int alone_after_loss = 30;
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+class Helpers {
+ public:
+  ~Helpers() {
+    stop_ = true;
+    ++calls_;
+    calls_.notify_all();
+    for (std::thread& helper : helpers_) helper.join();
+  }
+
+  // False: somebody else's parts are being computed, or the time to work alone is not over.
+  bool run(int count, std::int64_t n, std::int64_t length, detail::Part part, void* work) {
+    const Clock::time_point start = Clock::now();
+    if (busy_.test_and_set(std::memory_order_acquire)) return false;
+    const Release release{busy_};
+    if (start < alone_until_ || !call_up(count)) return false;
+    n_ = n, length_ = length, part_ = part, work_ = work, helpers_wanted_ = count;
+    failed_at_ = n;
+    failure_ = nullptr;
+    next_.store(0, std::memory_order_relaxed);
+    helped_.store(false, std::memory_order_relaxed);
+    open_ = true;
+    ++calls_;
+    calls_.notify_all();  // a call to the system only where somebody sleeps
+    take_parts();
+    const Clock::time_point done = Clock::now();
+    open_ = false;
+    Clock::duration lost{};
+    while (inside_ > 0) {
+      lost = Clock::now() - done;
+      if (lost > normal_wait) std::this_thread::yield();  // perhaps it waits for this very core
+      else pause();
+    }
+    lost -= std::max<Clock::duration>(normal_wait, done - start);  // up to there, alone would have been no quicker
+    if (!helped_.load(std::memory_order_relaxed)) lost = cost_of_calling;
+    if (lost > Clock::duration::zero()) alone_until_ = Clock::now() + alone_after_loss * lost;
+    if (failure_) std::rethrow_exception(failure_);
+    return true;
+  }
+
+ private:
+  struct Release {
+    std::atomic_flag& flag;
+    ~Release() { flag.clear(std::memory_order_release); }
+  };
+
+  // So many helpers exist, or none can be had.
+  bool call_up(int count) {
+    try {
+      while (static_cast<int>(helpers_.size()) < count)
+        helpers_.emplace_back([this, number = static_cast<int>(helpers_.size())] { help(number); });
+    } catch (const std::system_error&) {}
+    return !helpers_.empty();
+  }
+
+  bool take_parts() {
+    bool any = false;
+    for (;; any = true) {
+      const std::int64_t first = next_.fetch_add(length_, std::memory_order_relaxed);
+      if (first >= n_) return any;
+      try {
+        part_(work_, first, std::min(n_, first + length_));
+      } catch (...) {
+        const std::lock_guard lock(failing_);
+        if (first < failed_at_) failure_ = std::current_exception();
+        failed_at_ = std::min(failed_at_, first);
+      }
+    }
+  }
+
+  void help(int number) {
+    int seen = 0;
+    while (!stop_) {
+      const Clock::time_point since = Clock::now();
+      while (calls_ == seen && Clock::now() - since < looks_for_work) {
+        for (int i = 0; i < 32 && calls_ == seen; ++i) pause();
+      }
+      calls_.wait(seen);
+      seen = calls_;
+      // Entering is announced first and then looked whether there still is work: the caller closes it first and then
+      // looks whether somebody is inside. One of the two sees the other.
+      ++inside_;
+      if (open_ && number < helpers_wanted_ && take_parts()) helped_.store(true, std::memory_order_relaxed);
+      --inside_;
+    }
+  }
+
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  std::mutex failing_;
+  std::vector<std::thread> helpers_;
+  Clock::time_point alone_until_{};
+  // The work: written while nobody is inside, read by those inside.
+  std::int64_t n_ = 0, length_ = 1, failed_at_ = 0;
+  detail::Part part_ = nullptr;
+  void* work_ = nullptr;
+  int helpers_wanted_ = 0;
+  std::exception_ptr failure_;
+  alignas(64) std::atomic<std::int64_t> next_{0};
+  alignas(64) std::atomic<int> calls_{0};
+  alignas(64) std::atomic<int> inside_{0};
+  std::atomic<bool> open_{false}, helped_{false}, stop_{false};
+};
+
+}  // namespace
+
+void use_threads(int count) {
+  if (count < 1) throw ValueError("use_threads: " + std::to_string(count) + " threads; at least one is needed");
+  detail::thread_limit = count;
+}
+
+namespace detail {
+
+// For tests, which declare it themselves: parts run in this thread from the last to the first, so that what depends on
+// another part shows every time, and not when two threads happen to meet.
+thread_local bool parts_backwards = false;
+
+}  // namespace detail
+
+void detail::run_parts(std::int64_t n, std::int64_t length, Part part, void* work) {
+  if (parts_backwards) {
+    for (std::int64_t i = (n - 1) / length; i >= 0; --i) part(work, i * length, std::min(n, (i + 1) * length));
+    return;
+  }
+  static Helpers helpers;
+  if (!helpers.run(thread_limit - 1, n, length, part, work)) part(work, 0, n);
+}
+
+}  // namespace gradus
