@@ -8,13 +8,18 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
+#include "lessons/common/files.h"
 #include "lessons/common/interrupt.h"
 #include "lessons/common/near.h"
+#include "lessons/common/plot.h"
 #include "lessons/common/table.h"
 #include "nn/formats/json.h"
+#include "tensor/kernels/threads.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/peer.h"
+#include "tests/bench/scaling.h"
 #include "tests/bench/workloads.h"
 
 namespace gradus::bench {
@@ -38,12 +43,16 @@ struct Measured {
 struct Result {
   Measured own, peer;
   double flop_rate = 0;  // of our own, FLOP a second
+  double nodes = 0;      // on the tape of one run
 };
 
 struct Row {
   const Case* what;
   Result result;
 };
+
+// Seconds on the wall: with several threads only these tell who is quicker.
+double wall_seconds() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -52,13 +61,13 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Runs for so many seconds, at least once, and adds the processor time of each run.
-void run_for(const Workload& workload, double seconds, std::vector<double>& times) {
+// Runs for so many seconds, at least once, and adds the time of each run.
+void run_for(const Workload& workload, double seconds, double (*clock)(), std::vector<double>& times) {
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   do {
-    const double start = processor_seconds();
+    const double start = clock();
     workload.run();
-    times.push_back((processor_seconds() - start) / workload.per_run);
+    times.push_back((clock() - start) / workload.per_run);
   } while (Clock::now() < end);
 }
 
@@ -66,6 +75,7 @@ struct Plan {
   std::optional<std::string> python;  // of the peer
   fs::path script;
   double seconds = 1;  // of each side and case
+  int threads = 1;     // above 1: one thread in turn with so many, by the wall's clock
 };
 
 // Both sides in turn, five rounds each, so that what else the machine does hits both alike.
@@ -81,16 +91,24 @@ Result measure(const Case& what, const Plan& plan) {
       throw std::runtime_error(fmt::format("the loss is {} here and {} in PyTorch: not the same model", own, other));
   }
   std::vector<double> own, other, ignored;
-  run_for(workload, plan.seconds / rounds, ignored);  // pages are touched, clocks rise
+  const auto clock = plan.threads > 1 ? wall_seconds : processor_seconds;
+  run_for(workload, plan.seconds / rounds, clock, ignored);  // pages are touched, clocks rise
   if (peer) peer->run(plan.seconds / rounds);
   for (int round = 0; round < rounds && !interrupted(); ++round) {
-    run_for(workload, plan.seconds / rounds, own);
+    run_for(workload, plan.seconds / rounds, clock, own);
+    if (plan.threads > 1) {
+      use_threads(plan.threads);
+      run_for(workload, plan.seconds / rounds, clock, other);
+      use_threads(1);
+    }
     if (!peer) continue;
     const std::vector<double> times = peer->run(plan.seconds / rounds);
     other.insert(other.end(), times.begin(), times.end());
   }
   Result result;
   result.own = {median(own), memory_peak() - base};
+  if (plan.threads > 1) result.peer.time = median(other);
+  if (workload.nodes) result.nodes = static_cast<double>(workload.nodes());
   if (peer) {
     const std::vector<double> used = peer->memory();
     result.peer = {median(other), used.at(0) - used.at(1)};
@@ -125,36 +143,56 @@ Result measure_apart(const Case& what, const Plan& plan) {
   return result;
 }
 
+// Seconds that an op on one number takes, forward and backward: what a node costs. In a process of its own as well.
+double smallest_op() {
+  for (const Case& c : cases()) {
+    if (c.name == "chain_tanh_1") return measure_apart(c, Plan{}).own.time;
+  }
+  return 0;
+}
+
 std::string number(double value) {
   return fmt::format("{:.{}f}", value, value < 0.1 ? 4 : value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
-std::string table_of(const std::vector<Row>& rows, double peak, bool against, const Terminal& terminal) {
-  std::vector<std::string> headings{"case", "gradus", "GFLOP/s", "% peak", "MB"};
-  if (against) headings.insert(headings.begin() + 2, {"torch", "ratio"});
+// What the times are compared with.
+struct Scale {
+  double peak = 0;  // FLOP a second of one core
+  double node = 0;  // seconds that the smallest op takes, forward and backward
+};
+
+std::string table_of(const std::vector<Row>& rows, const Scale& scale, const Plan& plan, const Terminal& terminal) {
+  const bool against = plan.python.has_value(), threads = plan.threads > 1;
+  std::vector<std::string> headings{"case", "gradus"};
+  if (against) headings.insert(headings.end(), {"torch", "ratio"});
+  if (threads) headings = {"case", "1 thread", fmt::format("{} threads", plan.threads), "ratio"};
+  headings.insert(headings.end(), {"GFLOP/s", "% peak", "% nodes", "MB"});
   if (against) headings.push_back("torch MB");
   std::vector<Align> aligns(headings.size(), Align::right);
   aligns[0] = Align::left;
   Table table(headings, aligns);
   for (const Row& row : rows) {
+    const Result& result = row.result;
     const double unit = row.what->unit_second;
-    std::vector<std::string> cells{row.what->name, number(row.result.own.time * unit) + " " + row.what->unit};
-    if (against) {
-      const bool known = row.result.peer.time > 0;
-      cells.push_back(known ? number(row.result.peer.time * unit) + " " + row.what->unit : "");
-      cells.push_back(known ? number(row.result.peer.time / row.result.own.time) : "");
+    std::vector<std::string> cells{row.what->name, number(result.own.time * unit) + " " + row.what->unit};
+    if (against || threads) {
+      const bool known = result.peer.time > 0;
+      const double ratio = threads ? result.own.time / result.peer.time : result.peer.time / result.own.time;
+      cells.push_back(known ? number(result.peer.time * unit) + " " + row.what->unit : "");
+      cells.push_back(known ? number(ratio) : "");
     }
-    const bool counted = row.result.flop_rate > 0;
-    cells.push_back(counted ? fmt::format("{:.0f}", row.result.flop_rate / 1e9) : "");
-    cells.push_back(counted ? fmt::format("{:.0f}", 100 * row.result.flop_rate / peak) : "");
-    cells.push_back(fmt::format("{:.1f}", row.result.own.memory));
-    if (against) cells.push_back(row.result.peer.time > 0 ? fmt::format("{:.1f}", row.result.peer.memory) : "");
+    const bool counted = result.flop_rate > 0;
+    cells.push_back(counted ? fmt::format("{:.0f}", result.flop_rate / 1e9) : "");
+    cells.push_back(counted ? fmt::format("{:.0f}", 100 * result.flop_rate / scale.peak) : "");
+    cells.push_back(result.nodes > 0 ? fmt::format("{:.0f}", 100 * result.nodes * scale.node / result.own.time) : "");
+    cells.push_back(fmt::format("{:.1f}", result.own.memory));
+    if (against) cells.push_back(result.peer.time > 0 ? fmt::format("{:.1f}", result.peer.memory) : "");
     table.add_row(cells);
   }
   return table.text(terminal);
 }
 
-Json json_of(const std::vector<Row>& rows, double peak) {
+Json json_of(const std::vector<Row>& rows, const Scale& scale, const Plan& plan) {
   Json list = Json::array();
   for (const Row& row : rows) {
     Json entry = Json::object();
@@ -162,7 +200,11 @@ Json json_of(const std::vector<Row>& rows, double peak) {
     entry.set("seconds", row.result.own.time);
     entry.set("flop_rate", row.result.flop_rate);
     entry.set("megabytes", row.result.own.memory);
-    if (row.result.peer.time > 0) {
+    if (row.result.nodes > 0) entry.set("nodes", row.result.nodes);
+    if (plan.threads > 1) {
+      entry.set("threads", static_cast<std::int64_t>(plan.threads));
+      entry.set("seconds_with_threads", row.result.peer.time);
+    } else if (row.result.peer.time > 0) {
       entry.set("torch_seconds", row.result.peer.time);
       entry.set("torch_megabytes", row.result.peer.memory);
       entry.set("ratio", row.result.peer.time / row.result.own.time);
@@ -171,9 +213,63 @@ Json json_of(const std::vector<Row>& rows, double peak) {
   }
   Json all = Json::object();
   all.set("machine", machine_name());
-  all.set("peak_flop_rate", peak);
+  all.set("peak_flop_rate", scale.peak);
+  all.set("node_seconds", scale.node);
   all.set("cases", list);
   return all;
+}
+
+// The quickest of many steps at every size, the sizes in turn: what other programs do to one of them would bend the
+// curve, and a minimum is what they did not touch.
+std::vector<double> quickest(const Scaling& scaling, double seconds) {
+  std::vector<Workload> workloads;
+  for (const double size : scaling.sizes) workloads.push_back(scaling.make(size));
+  std::vector<double> result(workloads.size(), std::numeric_limits<double>::infinity());
+  constexpr int rounds = 8;
+  for (int round = 0; round < rounds && !interrupted(); ++round) {
+    for (std::size_t i = 0; i < workloads.size(); ++i) {
+      std::vector<double> times;
+      run_for(workloads[i], seconds / rounds, processor_seconds, times);
+      for (const double t : times) result[i] = std::min(result[i], t);
+    }
+  }
+  return result;
+}
+
+// The curves as a table, and in `picture` where that is wanted.
+std::string scaling_table(const Plan& plan, const std::optional<fs::path>& picture, const Terminal& terminal) {
+  Table table({"d = 64", "law", "ms at four sizes", "off by"}, {Align::left, Align::left, Align::left, Align::right});
+  LineChart chart;
+  chart.title = "Time of a training step over what its law says, d = 64";
+  chart.x_label = "size, as a multiple of the smallest";
+  chart.y_label = "time / law";
+  chart.x_log = true;
+  chart.y_min = 0.8, chart.y_max = 1.2;
+  chart.lines = {{"law", 1}};
+  for (const Scaling& scaling : scalings()) {
+    fmt::print(stderr, "{}\n", scaling.name);
+    const std::vector<double> times = quickest(scaling, plan.seconds);
+    const Fit law = fit(scaling, times);
+    Series& series = chart.series.emplace_back();
+    series.name = scaling.name;
+    std::string sizes;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      series.x.push_back(scaling.sizes[i] / scaling.sizes[0]);
+      series.y.push_back(times[i] / law.at(scaling, scaling.sizes[i]));
+      sizes += fmt::format("{}{:.0f}: {}", i ? ", " : "", scaling.sizes[i], number(times[i] * 1e3));
+    }
+    table.add_row({scaling.name, scaling.law, sizes, fmt::format("{:.1f} %", 100 * law.deviation)});
+  }
+  if (picture) write_file(*picture, draw_svg(chart));
+  return table.text(terminal);
+}
+
+// Puts the text into the page, between the line that names this command and the next end mark.
+void renew_page(const fs::path& page, const std::string& command, const std::string& text) {
+  const std::string old = read_file(page), mark = "<!-- numbers: " + command + " -->\n", close = "<!-- end -->";
+  const std::size_t begin = old.find(mark), end = begin == std::string::npos ? begin : old.find(close, begin);
+  if (end == std::string::npos) throw std::invalid_argument(page.string() + " has no block with the line " + mark);
+  write_file(page, old.substr(0, begin) + mark + "```text\n" + text + "```\n" + old.substr(end));
 }
 
 // The cases that the words name, whole or by their beginning; all of them without a word.
@@ -206,11 +302,17 @@ int run(const std::vector<std::string>& arguments) {
   spec.about_zh = "在单线程上测量训练步、单个运算和矩阵乘积的时间。加 --against torch 则与 PyTorch 轮流运行。";
   spec.words = {{"CASE", "a case, or the beginning of its name: bahdanau, gru_d64",
                  "测试项或其名字开头：bahdanau、gru_d64", false, true}};
-  spec.extras = {{"--against", "PEER", "torch: compare with PyTorch, needs python3-torch",
-                  "torch：与 PyTorch 比较，需要 python3-torch"},
-                 {"--seconds", "S", "seconds for each side of a case (1)", "每项每一方的秒数（1）"},
-                 {"--json", "", "print JSON", "以 JSON 输出"},
-                 {"--root", "DIR", "the checkout", "代码所在目录"}};
+  spec.extras = {
+      {"--against", "PEER", "torch: compare with PyTorch, needs python3-torch",
+       "torch：与 PyTorch 比较，需要 python3-torch"},
+      {"--seconds", "S", "seconds for each side of a case (1)", "每项每一方的秒数（1）"},
+      {"--threads", "N", "one thread in turn with N, timed by the wall's clock",
+       "单线程与 N 个线程轮流运行，按实际时间计"},
+      {"--linear", "", "how time grows with length and batch, instead of cases",
+       "不测各项，而测时间随长度和批量的增长"},
+      {"--page", "", "renew the block of docs/performance.md that shows this", "更新 docs/performance.md 中对应的部分"},
+      {"--json", "", "print JSON", "以 JSON 输出"},
+      {"--root", "DIR", "the checkout", "代码所在目录"}};
   const ParsedCommand parsed = parse_command(spec, arguments);
   if (parsed.exit_code) {
     std::fwrite(parsed.text.data(), 1, parsed.text.size(), *parsed.exit_code == 0 ? stdout : stderr);
@@ -230,6 +332,7 @@ int run(const std::vector<std::string>& arguments) {
   };
   Plan plan;
   plan.seconds = positive("--seconds");
+  plan.threads = static_cast<int>(std::min(positive("--threads"), 64.0));
   plan.script = fs::path(extra("--root", ".")) / "tests/bench/peer_torch.py";
   const std::string against = extra("--against", "");
   if (!against.empty() && against != "torch") throw std::invalid_argument("--against knows torch only");
@@ -242,8 +345,25 @@ int run(const std::vector<std::string>& arguments) {
     }
     if (!plan.python) throw std::invalid_argument("there is no PyTorch here; on Debian: apt-get install python3-torch");
   }
+  if (plan.threads > 1 && plan.python)
+    throw std::invalid_argument("PyTorch is compared with one thread: leave out one of --threads and --against");
+  const fs::path docs = fs::path(extra("--root", ".")) / "docs";
+  const bool page = parsed.extras.contains("--page");
+  Terminal terminal = find_terminal(parsed.options);
+  if (page) terminal = {.unicode = true, .width = 120};
+  std::string command = "./gradus bench";
+  for (const std::string& argument : arguments) {
+    if (argument != "--root" && argument != extra("--root", ".")) command += " " + argument;
+  }
+  if (parsed.extras.contains("--linear")) {
+    const auto picture = page ? std::optional(docs / "performance_linear.svg") : std::nullopt;
+    const std::string text = machine_name() + "\n\n" + scaling_table(plan, picture, terminal);
+    say(text);
+    if (page) renew_page(docs / "performance.md", command, text);
+    return interrupted() ? 130 : 0;
+  }
   const std::vector<const Case*> list = chosen(parsed.words);
-  const double peak = measured_peak();
+  const Scale scale{measured_peak(), smallest_op()};
   std::vector<Row> rows;
   for (const Case* c : list) {
     if (interrupted()) break;
@@ -251,12 +371,16 @@ int run(const std::vector<std::string>& arguments) {
     rows.push_back({c, measure_apart(*c, plan)});
   }
   if (parsed.extras.contains("--json")) {
-    say(to_text(json_of(rows, peak)) + "\n");
-  } else {
-    say(fmt::format("{}\none core multiplies and adds at most {:.0f} GFLOP/s in f32; medians of processor time\n\n",
-                    machine_name(), peak / 1e9));
-    say(table_of(rows, peak, !against.empty(), find_terminal(parsed.options)));
+    say(to_text(json_of(rows, scale, plan)) + "\n");
+    return interrupted() ? 130 : 0;
   }
+  const std::string text = fmt::format(
+      "{}\none core multiplies and adds at most {:.0f} GFLOP/s in f32, the smallest op takes {:.0f} ns; medians of "
+      "{}\n\n{}",
+      machine_name(), scale.peak / 1e9, scale.node * 1e9, plan.threads > 1 ? "the wall's clock" : "processor time",
+      table_of(rows, scale, plan, terminal));
+  say(text);
+  if (page && !interrupted()) renew_page(docs / "performance.md", command, text);
   return interrupted() ? 130 : 0;
 }
 

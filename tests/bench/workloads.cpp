@@ -25,6 +25,11 @@ template <class Model> Workload training(Model fresh) {
     adam->step();
   };
   workload.loss = [=] { return model->loss().item(); };
+  workload.nodes = [=] {
+    const std::int64_t before = live_nodes();
+    const Var loss = model->loss();
+    return live_nodes() - before;
+  };
   workload.flops = model->flops();
   return workload;
 }
@@ -33,12 +38,12 @@ constexpr double milliseconds = 1e3, nanoseconds = 1e9;
 
 std::string text(std::int64_t n) { return std::to_string(n); }
 
-Case gru_case(std::int64_t d) {
-  return {"gru_d" + text(d),
+Case gru_case(std::int64_t d, std::int64_t batch = 32) {
+  return {"gru_d" + text(d) + (batch == 32 ? "" : "_B" + text(batch)),
           "ms",
           milliseconds,
-          [=] { return training(GruLanguageModel(d, 32, 32)); },
-          {"gru", text(d), "32", "32"}};
+          [=] { return gru_training(d, batch, 32); },
+          {"gru", text(d), "32", text(batch)}};
 }
 
 template <class Model> Case copy_case(const char* name, std::int64_t d, std::int64_t length, std::int64_t batch = 32) {
@@ -132,6 +137,8 @@ std::vector<Case> all_cases() {
   for (std::int64_t d : {16, 32, 64, 128, 256}) all.push_back(copy_case<Bahdanau>("bahdanau", d, 20));
   all.push_back(copy_case<Bahdanau>("bahdanau", 64, 80));
   all.push_back(copy_case<Bahdanau>("bahdanau", 16, 20, 1));
+  all.push_back(gru_case(256, 64));
+  all.push_back(copy_case<Bahdanau>("bahdanau", 256, 20, 64));
   all.push_back(copy_case<LuongFeeding>("luong_feed", 64, 20));
   all.push_back(copy_case<LuongBatched>("luong_batch", 64, 20));
   all.push_back({"transformer", "ms", milliseconds, [] { return training(Transformer(16, 64)); }, {"transformer"}});
@@ -146,6 +153,13 @@ std::vector<Case> all_cases() {
 }
 
 }  // namespace
+
+Workload gru_training(std::int64_t d, std::int64_t batch, std::int64_t length) {
+  return training(GruLanguageModel(d, batch, length));
+}
+Workload bahdanau_training(std::int64_t d, std::int64_t batch, std::int64_t length) {
+  return training(Bahdanau(d, batch, length));
+}
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> table = all_cases();
