@@ -28,6 +28,8 @@ using std::chrono::microseconds;
 
 constexpr microseconds looks_for_work{100}, normal_wait{20}, cost_of_calling{3};
 constexpr int alone_after_loss = 30;
+// Once there is a second thread, counting references takes locked instructions: small models stay without.
+constexpr std::int64_t parts_worth_a_thread = 8;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -49,7 +51,9 @@ class Helpers {
     const Clock::time_point start = Clock::now();
     if (busy_.test_and_set(std::memory_order_acquire)) return false;
     const Release release{busy_};
-    if (start < alone_until_ || !call_up(count)) return false;
+    if (start < alone_until_) return false;
+    if (helpers_.empty() && n / length < parts_worth_a_thread) return false;
+    if (!call_up(count)) return false;
     n_ = n, length_ = length, part_ = part, work_ = work, helpers_wanted_ = count;
     failed_at_ = n;
     failure_ = nullptr;
