@@ -143,7 +143,7 @@ template <int N> class StridedLoop {
 
   int rank_ = 0;
   bool empty_ = false;
-  std::array<std::int64_t, N> origin_{};  // where each operand's first element lies
+  std::array<std::int64_t, N> origin_{};       // where each operand's first element lies
   std::array<std::int64_t, max_rank> length_;  // these two are filled as far as rank_ says
   std::array<std::array<std::int64_t, N>, max_rank> step_;
 };
