@@ -25,7 +25,7 @@ void add_product(Node::Target dx, const Tensor& a, const Tensor& b) {
 
 // dx += a b, whose rows are those of dx, which may have more axes in front: (n, d_in) into (..., d_in).
 void add_rows(Node::Target dx, const Tensor& a, const Tensor& b) {
-  if (dx.grad.contiguous()) add_product({as_rows(dx.grad), dx.fresh}, a, b);
+  if (dx.grad.rank() == 2 || dx.grad.contiguous()) add_product({as_rows(dx.grad), dx.fresh}, a, b);
   else dx.add(reshape(matmul(a, b), dx.grad.shape()));
 }
 
@@ -35,16 +35,25 @@ void add_sum_of_rows(const Tensor& db, const Tensor& d) {
   add_(repeated, d);
 }
 
-void check_linear(const Var& x, const Var& W, const Var& b) {
-  const int last = x.rank() - 1;
-  if (last < 0 || W.rank() != 2 || W.shape()[1] != x.shape()[last] ||
-      (b.defined() && b.shape() != Shape{W.shape()[0]})) {
-    throw ShapeError("linear: x " + to_string(x.shape()) + ", W " + to_string(W.shape()) + ", b " +
+// Calls each(k, columns) for the parts 0 .. n - 1 of an input, shape(k) each: columns(W) are those that multiply part k.
+template <class ShapeOf, class Each> void for_each_part(int n, ShapeOf shape, Each each) {
+  std::int64_t from = 0;
+  for (int k = 0; k < n; ++k) {
+    const std::int64_t width = shape(k)[shape(k).rank() - 1];
+    each(k, [&](const Tensor& W) { return n == 1 ? W : narrow(W, Axis{1}, from, width); });
+    from += width;
+  }
+}
+
+// x: the shape of all parts joined; `first`: one of them.
+void check_linear(const Shape& x, const Tensor& first, const Var& W, const Var& b) {
+  if (W.rank() != 2 || W.shape()[1] != x[x.rank() - 1] || (b.defined() && b.shape() != Shape{W.shape()[0]})) {
+    throw ShapeError("linear: x " + to_string(x) + ", W " + to_string(W.shape()) + ", b " +
                      (b.defined() ? to_string(b.shape()) : "none") +
                      "; they must be (..., d_in), (d_out, d_in) and (d_out)");
   }
-  check_same_dtype("linear", x.value(), W.value());
-  if (b.defined()) check_same_dtype("linear", x.value(), b.value());
+  check_same_dtype("linear", first, W.value());
+  if (b.defined()) check_same_dtype("linear", first, b.value());
 }
 
 }  // namespace
@@ -56,21 +65,36 @@ Var matmul(const Var& a, const Var& b) {
   });
 }
 
-Var linear(const Var& x, const Var& W, const Var& b) {
-  check_linear(x, W, b);
-  const Tensor rows = as_rows(x.value());  // (n, d_in)
-  const std::int64_t n = rows.shape()[0], d_out = W.shape()[0];
-  Tensor y = empty(Shape{n, d_out}, x.dtype());
-  if (b.defined()) copy_(y, expand_new(b.value(), Axis{0}, n));
-  matmul_into(y, rows, transpose(W.value()), b.defined());
-  auto rule = [](const Tensor& dy, Inputs& in) {
+Var linear(VarList x, const Var& W, const Var& b) {
+  const Shape joined = joined_shape("linear", x);  // (..., d_in)
+  check_linear(joined, x[0].value(), W, b);
+  const Tensor y = empty(joined.with(Axis{joined.rank() - 1}, W.shape()[0]), x[0].dtype());
+  Tensor rows = as_rows(y);  // (n, d_out)
+  if (b.defined()) copy_(rows, expand_new(b.value(), Axis{0}, rows.shape()[0]));
+  const int parts = static_cast<int>(x.size());  // W is input `parts`, b the one after it
+  SmallList<const Var*, 4> inputs;
+  const auto shape = [&](int k) -> const Shape& { return inputs[static_cast<std::size_t>(k)]->shape(); };
+  for (std::size_t k = 0; k < x.size(); ++k) inputs.push_back(&x[k]);
+  for_each_part(parts, shape, [&](int k, auto columns) {
+    matmul_into(rows, as_rows(x[static_cast<std::size_t>(k)].value()), transpose(columns(W.value())),
+                b.defined() || k > 0);
+  });
+  inputs.push_back(&W);
+  if (b.defined()) inputs.push_back(&b);
+  return record("linear", y, VarList(inputs.begin(), inputs.size()), [parts](const Tensor& dy, Inputs& in) {
     const Tensor d = as_rows(dy);  // (n, d_out)
-    if (in.needs(0)) add_rows(in.target(0), d, in.made(1, contiguous));
-    if (in.needs(1)) add_product(in.target(1), transpose(d), as_rows(in.value(0)));
-    if (in.count() == 3 && in.needs(2)) add_sum_of_rows(in.grad(2), d);
-  };
-  y = reshape(y, x.shape().with(Axis{x.rank() - 1}, d_out));
-  return b.defined() ? record("linear", y, {x, W, b}, rule) : record("linear", y, {x, W}, rule);
+    const auto shape_of = [&](int k) -> const Shape& { return in.shape(k); };
+    for_each_part(parts, shape_of, [&](int k, auto columns) {
+      if (in.needs(k)) add_rows(in.target(k), d, columns(in.made(parts, contiguous)));
+    });
+    if (in.needs(parts)) {
+      const Node::Target dW = in.target(parts);
+      for_each_part(parts, shape_of, [&](int k, auto columns) {
+        add_product({columns(dW.grad), dW.fresh}, transpose(d), as_rows(in.value(k)));
+      });
+    }
+    if (in.count() == parts + 2 && in.needs(parts + 1)) add_sum_of_rows(in.grad(parts + 1), d);
+  });
 }
 
 Var dot(const Var& x, const Var& v, Axis axis) {

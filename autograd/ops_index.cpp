@@ -40,20 +40,6 @@ void add_rows(Tensor grad, const Tensor& dy, const Ids& ids) {
   });
 }
 
-// The shape of the parts joined along `axis`, on which alone they may differ.
-Shape joined_shape(VarList parts, Axis axis) {
-  if (parts.size() == 0) throw ShapeError("concat: no parts were given");
-  std::int64_t total = 0;
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    check_axis("concat", parts[k].shape(), axis);
-    check_same_shape("concat (all axes but the joined one)", parts[0].shape().without(axis),
-                     parts[k].shape().without(axis));
-    check_same_dtype("concat", parts[0].value(), parts[k].value());
-    total += parts[k].shape()[axis];
-  }
-  return parts[0].shape().with(axis, total);
-}
-
 }  // namespace
 
 Var gather(const Var& table, const Ids& ids) {
@@ -65,8 +51,28 @@ Var gather(const Var& table, const Ids& ids) {
                 [ids](const Tensor& dy, Inputs& in) { add_rows(in.grad(0), dy, ids); });
 }
 
+Shape joined_shape(const char* op, VarList parts, Axis axis) {
+  if (parts.size() == 0) throw ShapeError(std::string(op) + ": no parts were given");
+  Shape joined = parts[0].shape();
+  check_axis(op, joined, axis);
+  for (std::size_t k = 1; k < parts.size(); ++k) {
+    const Tensor& part = parts[k].value();
+    check_axis(op, part.shape(), axis);
+    if (part.shape().without(axis) != joined.without(axis))
+      refuse_shapes((std::string(op) + " (all axes but the joined one)").c_str(), joined.without(axis),
+                    part.shape().without(axis));
+    check_same_dtype(op, parts[0].value(), part);
+    joined = joined.with(axis, joined[axis] + part.shape()[axis]);
+  }
+  return joined;
+}
+
+Shape joined_shape(const char* op, VarList parts) {
+  return joined_shape(op, parts, Axis{parts.size() == 0 ? 0 : parts[0].rank() - 1});
+}
+
 Var concat(VarList parts, Axis axis) {
-  const Shape shape = joined_shape(parts, axis);  // throws when there are no parts
+  const Shape shape = joined_shape("concat", parts, axis);  // throws when there are no parts
   Tensor joined = empty(shape, parts[0].dtype());
   std::int64_t start = 0;
   for (std::size_t k = 0; k < parts.size(); ++k) {

@@ -220,7 +220,7 @@ bool recording(VarList inputs) {
   return false;
 }
 
-Var finish(Ref<Node> node, const char* op, Tensor value, VarList inputs) {
+Var finish(Ref<Node> node, const char* op, Tensor&& value, VarList inputs) {
   count_live(Counting::nodes, 1);
   node->op = op;
   node->value = std::move(value);

@@ -109,7 +109,7 @@ class Var {
 
 Var parameter(Tensor value);  // a leaf that takes a gradient
 
-// Several Vars as an argument, for the length of the call: a list in braces, or a vector. Nothing is copied.
+// Several Vars as an argument, for the length of the call: a list in braces, a vector, or one alone. Nothing is copied.
 class VarList {
  public:
   struct Item {
@@ -121,14 +121,20 @@ class VarList {
   };
   VarList(std::initializer_list<Item> list) : items_(list), size_(list.size()) {}
   VarList(const std::vector<Var>& list) : first_(list.data()), size_(list.size()) {}
+  VarList(const Var& one) : first_(&one), size_(1) {}
+  VarList(const Tensor& constant) : made_(constant), size_(1) {}
   VarList(const Var* const* some, std::size_t size) : some_(some), size_(size) {}
   std::size_t size() const { return size_; }
-  const Var& operator[](std::size_t i) const { return some_ ? *some_[i] : first_ ? first_[i] : items_.begin()[i].var; }
+  const Var& operator[](std::size_t i) const {
+    if (made_.defined()) return made_;
+    return some_ ? *some_[i] : first_ ? first_[i] : items_.begin()[i].var;
+  }
 
  private:
   std::initializer_list<Item> items_;
   const Var* first_ = nullptr;
   const Var* const* some_ = nullptr;
+  Var made_;
   std::size_t size_;
 };
 
@@ -180,7 +186,7 @@ template <class View> struct ViewNode final : Node {
 };
 
 bool recording(VarList inputs);
-Var finish(Ref<Node> node, const char* op, Tensor value, VarList inputs);
+Var finish(Ref<Node> node, const char* op, Tensor&& value, VarList inputs);
 Var unrecorded(const char* op, Tensor value);
 
 }  // namespace detail

@@ -5,7 +5,6 @@
 
 #include "autograd/kernels/additive_score.h"
 #include "autograd/pointwise.h"
-#include "nn/layers.h"
 #include "tensor/doctor/doctor.h"
 
 namespace gradus {
@@ -88,9 +87,9 @@ Score::Score(ScoreKind score_kind, std::int64_t query_size, std::int64_t key_siz
 
 Var Score::keys(const Var& H) const {
   check(*this, Var(), H, Var());
-  if (kind == ScoreKind::additive) return affine(to_string(kind), H, U_a, Var());
+  if (kind == ScoreKind::additive) return linear(H, U_a, Var());
   if (kind == ScoreKind::concat) {  // W_a [s; h] = W_a[:, :d_s] s + W_a[:, d_s:] h: the second half is the key
-    return affine(to_string(kind), H, narrow(W_a, Axis{1}, d_s, W_a.shape()[1] - d_s), Var());
+    return linear(H, narrow(W_a, Axis{1}, d_s, W_a.shape()[1] - d_s), Var());
   }
   if (kind == ScoreKind::cosine) return unit(H);
   return H;
@@ -100,9 +99,9 @@ Var Score::operator()(const Var& query, const Var& keys) const {
   check(*this, query, Var(), keys);
   switch (kind) {
     case ScoreKind::additive:
-      return additive_score(affine(to_string(kind), query, W_a, Var()), keys, v_a);
+      return additive_score(linear(query, W_a, Var()), keys, v_a);
     case ScoreKind::concat:
-      return additive_score(affine(to_string(kind), query, narrow(W_a, Axis{1}, 0, d_s), Var()), keys, v_a);
+      return additive_score(linear(query, narrow(W_a, Axis{1}, 0, d_s), Var()), keys, v_a);
     case ScoreKind::general:
       return dot_all(matmul(query, W_a), keys);  // s . W_a h_i = (s W_a) . h_i
     case ScoreKind::cosine:

@@ -2,7 +2,6 @@
 #include "nn/cells.h"
 
 #include "autograd/pointwise.h"
-#include "nn/layers.h"
 #include "tensor/doctor/contract.h"
 
 namespace gradus {
@@ -27,9 +26,9 @@ constexpr Contract cell_shapes("cell",
 Elman::Elman(std::int64_t d_in, std::int64_t d_s, Generator& generator)
     : W(xavier(d_s, d_in, generator)), U(orthogonal(d_s, d_s, generator)), b(zero_parameter(Shape{d_s})) {}
 
-Var Elman::project(const Var& x) const {
-  cell_shapes.check("Elman", {1, W, U, b, {}, x, {}, {}, {}, {}});
-  return affine("Elman", x, W, b);
+Var Elman::project(VarList x) const {
+  cell_shapes.check("Elman", {1, W, U, b, {}, joined_shape("cell", x), {}, {}, {}, {}});
+  return linear(x, W, b);
 }
 
 Var Elman::step_projected(const Var& Wx, const Var& s_prev) const {
@@ -38,9 +37,9 @@ Var Elman::step_projected(const Var& Wx, const Var& s_prev) const {
       "elman", [](auto wx, auto us) { return tanh(wx + us); }, Wx, matmul(s_prev, transpose(U)));
 }
 
-Var Elman::step(const Var& x, const Var& s_prev) const {
-  cell_shapes.check("Elman", {1, W, U, b, {}, {}, x, {}, s_prev, {}});
-  return step_projected(project(x), s_prev);
+Var Elman::step(VarList x, const Var& s_prev) const {
+  cell_shapes.check("Elman", {1, W, U, b, {}, {}, joined_shape("cell", x), {}, s_prev, {}});
+  return step_projected(linear(x, W, b), s_prev);
 }
 
 void Elman::visit(Visitor& v) {
@@ -64,9 +63,9 @@ Gru::Gru(std::int64_t d_in, std::int64_t d_s, GruOptions gru_options, Generator&
       b(options.bias == GruBias::none ? Var() : zero_parameter(Shape{3 * d_s})),
       b_u(options.bias == GruBias::two ? zero_parameter(Shape{3 * d_s}) : Var()) {}
 
-Var Gru::project(const Var& x) const {
-  cell_shapes.check("GRU", {3, W, U, b, b_u, x, {}, {}, {}, {}});
-  return affine("GRU", x, W, b);
+Var Gru::project(VarList x) const {
+  cell_shapes.check("GRU", {3, W, U, b, b_u, joined_shape("cell", x), {}, {}, {}, {}});
+  return linear(x, W, b);
 }
 
 Var Gru::step_projected(const Var& Wx, const Var& s_prev) const {
@@ -80,7 +79,7 @@ Var Gru::step_projected(const Var& Wx, const Var& s_prev) const {
     return step([](auto gate_z, auto candidate, auto s) { return s + gate_z * (candidate - s); });
   };
   if (options.reset == GruReset::after) {
-    const Var Us = affine("GRU", s_prev, U, b_u);  // (B, 3 d_s): all gates in one product
+    const Var Us = linear(s_prev, U, b_u);  // (B, 3 d_s): all gates in one product
     return with_update([&](auto mix) {
       const auto s_t = [](auto wr, auto ur, auto wz, auto uz, auto wn, auto un, auto s) {
         return decltype(mix){}(sigmoid(wz + uz), tanh(wn + sigmoid(wr + ur) * un), s);
@@ -89,11 +88,11 @@ Var Gru::step_projected(const Var& Wx, const Var& s_prev) const {
                        gate(Wx, n, d_s), gate(Us, n, d_s), s_prev);
     });
   }
-  const Var Us = affine("GRU", s_prev, rows(U, 0, 2, d_s), rows(b_u, 0, 2, d_s));  // (B, 2 d_s): the gates r and z
+  const Var Us = linear(s_prev, rows(U, 0, 2, d_s), rows(b_u, 0, 2, d_s));  // (B, 2 d_s): the gates r and z
   const Var rs = pointwise(
       "reset", [](auto wr, auto ur, auto s) { return sigmoid(wr + ur) * s; }, gate(Wx, r, d_s), gate(Us, r, d_s),
       s_prev);
-  const Var Urs = affine("GRU", rs, rows(U, n, 1, d_s), rows(b_u, n, 1, d_s));  // (B, d_s)
+  const Var Urs = linear(rs, rows(U, n, 1, d_s), rows(b_u, n, 1, d_s));  // (B, d_s)
   return with_update([&](auto mix) {
     const auto s_t = [](auto wz, auto uz, auto wn, auto un, auto s) {
       return decltype(mix){}(sigmoid(wz + uz), tanh(wn + un), s);
@@ -102,9 +101,9 @@ Var Gru::step_projected(const Var& Wx, const Var& s_prev) const {
   });
 }
 
-Var Gru::step(const Var& x, const Var& s_prev) const {
-  cell_shapes.check("GRU", {3, W, U, b, b_u, {}, x, {}, s_prev, {}});
-  return step_projected(project(x), s_prev);
+Var Gru::step(VarList x, const Var& s_prev) const {
+  cell_shapes.check("GRU", {3, W, U, b, b_u, {}, joined_shape("cell", x), {}, s_prev, {}});
+  return step_projected(linear(x, W, b), s_prev);
 }
 
 void Gru::visit(Visitor& v) {
@@ -122,15 +121,15 @@ Lstm::Lstm(std::int64_t d_in, std::int64_t d_s, Generator& generator, double for
   fill_(forget, forget_bias);
 }
 
-Var Lstm::project(const Var& x) const {
-  cell_shapes.check("LSTM", {4, W, U, b, b_u, x, {}, {}, {}, {}});
-  return affine("LSTM", x, W, b);
+Var Lstm::project(VarList x) const {
+  cell_shapes.check("LSTM", {4, W, U, b, b_u, joined_shape("cell", x), {}, {}, {}, {}});
+  return linear(x, W, b);
 }
 
 LstmState Lstm::step_projected(const Var& Wx, const LstmState& previous) const {
   cell_shapes.check("LSTM", {4, W, U, b, b_u, {}, {}, Wx, previous.h, previous.c});
   const std::int64_t d_s = U.shape()[1];
-  const Var Uh = affine("LSTM", previous.h, U, b_u);  // (B, 4 d_s)
+  const Var Uh = linear(previous.h, U, b_u);  // (B, 4 d_s)
   const Var c_t = pointwise(
       "memory",
       [](auto wi, auto ui, auto wf, auto uf, auto wg, auto ug, auto c) {
@@ -144,9 +143,9 @@ LstmState Lstm::step_projected(const Var& Wx, const LstmState& previous) const {
   return {h_t, c_t};
 }
 
-LstmState Lstm::step(const Var& x, const LstmState& previous) const {
-  cell_shapes.check("LSTM", {4, W, U, b, b_u, {}, x, {}, previous.h, previous.c});
-  return step_projected(project(x), previous);
+LstmState Lstm::step(VarList x, const LstmState& previous) const {
+  cell_shapes.check("LSTM", {4, W, U, b, b_u, {}, joined_shape("cell", x), {}, previous.h, previous.c});
+  return step_projected(linear(x, W, b), previous);
 }
 
 void Lstm::visit(Visitor& v) {

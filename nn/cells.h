@@ -1,7 +1,8 @@
 // Recurrent cells: what one step does with an input x (B, d_in) and the state before it.
 //
 // A step first multiplies the input with W for all gates at once (`project`, which can be done for a whole sequence in
-// one product), then does what depends on the state (`step_projected`).
+// one product), then does what depends on the state (`step_projected`). An input of several parts, as in
+// step({y_emb, context}, s_prev), is read as if they were joined.
 #pragma once
 
 #include "autograd/ops.h"
@@ -17,9 +18,9 @@ struct Elman {
   Var b;  // (d_s)
   Elman() = default;
   Elman(std::int64_t d_in, std::int64_t d_s, Generator& generator);
-  Var project(const Var& x) const;                             // (..., d_in) -> (..., d_s)
+  Var project(VarList x) const;                                // (..., d_in) -> (..., d_s)
   Var step_projected(const Var& Wx, const Var& s_prev) const;  // (B, d_s), (B, d_s) -> (B, d_s)
-  Var step(const Var& x, const Var& s_prev) const;             // (B, d_in), (B, d_s) -> (B, d_s)
+  Var step(VarList x, const Var& s_prev) const;                // (B, d_in), (B, d_s) -> (B, d_s)
   void visit(Visitor& v);
 };
 
@@ -57,9 +58,9 @@ struct Gru {
   Var b_u;  // (3 d_s), or nothing: the bias that goes with U s
   Gru() = default;
   Gru(std::int64_t d_in, std::int64_t d_s, GruOptions options, Generator& generator);
-  Var project(const Var& x) const;                             // (..., d_in) -> (..., 3 d_s)
+  Var project(VarList x) const;                                // (..., d_in) -> (..., 3 d_s)
   Var step_projected(const Var& Wx, const Var& s_prev) const;  // (B, 3 d_s), (B, d_s) -> (B, d_s)
-  Var step(const Var& x, const Var& s_prev) const;             // (B, d_in), (B, d_s) -> (B, d_s)
+  Var step(VarList x, const Var& s_prev) const;                // (B, d_in), (B, d_s) -> (B, d_s)
   void visit(Visitor& v);
 };
 
@@ -77,9 +78,9 @@ struct Lstm {
   Var b_u;  // (4 d_s), or nothing: PyTorch's second bias
   Lstm() = default;
   Lstm(std::int64_t d_in, std::int64_t d_s, Generator& generator, double forget_bias = 1);
-  Var project(const Var& x) const;  // (..., d_in) -> (..., 4 d_s)
+  Var project(VarList x) const;  // (..., d_in) -> (..., 4 d_s)
   LstmState step_projected(const Var& Wx, const LstmState& previous) const;
-  LstmState step(const Var& x, const LstmState& previous) const;
+  LstmState step(VarList x, const LstmState& previous) const;
   void visit(Visitor& v);
 };
 

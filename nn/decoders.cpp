@@ -71,7 +71,7 @@ State BahdanauDecoder::start(const Var& h_1) const {
 Step BahdanauDecoder::step(const Var& y_emb, const State& s_prev, const Memory& memory) const {
   check_shapes(*this, y_emb, s_prev, memory);
   auto [context, weights] = attend(score(s_prev, memory.keys), memory.values, memory.mask);  // (B, d_h), (B, T_enc)
-  State s_t = cell.step(concat({y_emb, context}, Axis{1}), s_prev);                          // (B, d_s)
+  State s_t = cell.step({y_emb, context}, s_prev);                                           // (B, d_s)
   return {s_t, context, weights};
 }
 
@@ -119,10 +119,9 @@ State LuongDecoder::start(const Var& h_1) const {
 // Section 3: the query is the state AFTER the step. Section 3.3: s~_{t-1} is fed to the step with its input.
 Step LuongDecoder::step(const Var& y_emb, const State& s_prev, const Memory& memory) const {
   check_shapes(*this, y_emb, s_prev, memory);
-  const Var input = options.input_feeding ? concat({y_emb, s_prev.attentional}, Axis{1}) : y_emb;
-  State s_t = cell.step(input, s_prev);                                                       // (B, d_s)
-  auto [context, weights] = attend(score(s_t, memory.keys), memory.values, memory.mask);      // (B, d_h), (B, T_enc)
-  Var attentional = tanh(affine("W_c [c; s]", concat({context, s_t}, Axis{1}), W_c, Var()));  // s~_t (B, d_s), eq. 5
+  State s_t = options.input_feeding ? cell.step({y_emb, s_prev.attentional}, s_prev) : cell.step(y_emb, s_prev);
+  auto [context, weights] = attend(score(s_t, memory.keys), memory.values, memory.mask);  // (B, d_h), (B, T_enc)
+  Var attentional = tanh(linear({context, s_t}, W_c, Var()));                             // s~_t (B, d_s), eq. 5
   s_t.attentional = attentional;
   return {s_t, context, weights, attentional};
 }

@@ -125,7 +125,12 @@ void pointwise_backward(Tensor dy, const std::optional<Axis>& summed, Inputs& in
   const std::tuple<decltype(std::get<k>(view)(dy))...> seen{std::get<k>(view)(in.value(of[k]))...};
   const std::array<const Tensor*, sizeof...(k)> x{&std::get<k>(seen)...};
   if (summed) dy = expand_new(dy, *summed, x[0]->shape()[*summed]);
-  std::array<Node::Target, sizeof...(k)> grad{(in.needs(of[k]) ? in.target(of[k]) : Node::Target{})...};
+  std::array<Node::Target, sizeof...(k)> grad{};
+  for (std::size_t i = 0; i < grad.size(); ++i) {
+    std::size_t same = 0;  // the first operand that is the same input: what it got serves all of them
+    while (of[same] != of[i]) ++same;
+    if (in.needs(of[i])) grad[i] = same < i ? Node::Target{grad[same].grad, false} : in.target(of[i]);
+  }
   // What is written must be written by one operand alone and wholly: not where x and a view of x share a gradient, not
   // where the operand is seen through a view, and not where the formula ignores the operand.
   using Y = decltype(F{}(seed<k>(Pack<float>{})...));

@@ -27,6 +27,7 @@ struct Given {
   bool grid = false;  // ids or a mask: not made by views
   Given() = default;
   Given(std::int64_t known) : number(known) {}
+  Given(const Shape& known) : shape(&known) {}
   template <class T>
   requires requires(const T& x) { x.shape(); }
   Given(const T& x) {

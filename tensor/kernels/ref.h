@@ -25,10 +25,16 @@ inline bool alone() {
 struct Counted {
   std::atomic<std::uint32_t> refs{0};
   std::uint32_t add_to_refs(std::uint32_t change) {  // returns what it was
-    if (!alone()) return refs.fetch_add(change, std::memory_order_acq_rel);
+    if (!alone()) return add_locked(change);
     const std::uint32_t before = refs.load(std::memory_order_relaxed);
     refs.store(before + change, std::memory_order_relaxed);
     return before;
+  }
+
+ private:
+  // Not inline: there are thousands of places that count, and what they need of the instruction cache counts too.
+  [[gnu::cold, gnu::noinline]] std::uint32_t add_locked(std::uint32_t change) {
+    return refs.fetch_add(change, std::memory_order_acq_rel);
   }
 };
 

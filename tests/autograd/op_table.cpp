@@ -320,28 +320,41 @@ std::vector<OpRow> make_table() {
         return y;
       }));
   t.push_back(row(
-      "linear", "linear(Var, Var, Var)", "linear", 4, Domain::any,
+      // Variants 4 and 5 have an input of two and three parts.
+      "linear", "linear(VarList, Var, Var)", "linear", 6, Domain::any,
       [](Sizes s, int v) {
+        if (v == 4) return std::vector<Shape>{Shape{s.a, s.c}, Shape{s.a, s.b}, Shape{s.d, s.c + s.b}};
+        if (v == 5) {
+          return std::vector<Shape>{Shape{s.a, s.b, s.c}, Shape{s.a, s.b, s.d}, Shape{s.a, s.b, s.c},
+                                    Shape{s.d, s.c + s.d + s.c}, Shape{s.d}};
+        }
         std::vector<Shape> all{v == 0 ? Shape{s.c} : v == 1 ? Shape{s.a, s.b, s.c} : Shape{s.a, s.c}, Shape{s.d, s.c}};
         if (v < 3) all.push_back(Shape{s.d});
         return all;
       },
-      [](const Vars& in, int) { return linear(in[0], in[1], in.size() == 3 ? in[2] : Var()); },
-      [](const auto& in, int) {
-        const std::size_t last = in[0].shape.size() - 1;
+      [](const Vars& in, int v) {
+        const std::size_t parts = v < 4 ? 1 : v == 4 ? 2 : 3;
+        const Vars x(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(parts));
+        return linear(x, in[parts], in.size() == parts + 2 ? in[parts + 1] : Var());
+      },
+      [](const auto& in, int v) {
+        const std::size_t parts = v < 4 ? 1 : v == 4 ? 2 : 3, last = in[0].shape.size() - 1;
         auto y = in[0];
-        y.shape[last] = in[1].shape[0];
+        y.shape[last] = in[parts].shape[0];
         y.data.clear();
         each_index(y.shape, [&](const Lengths& index) {
           auto terms = y.data;
           terms.clear();
-          for (std::int64_t k = 0; k < in[0].shape[last]; ++k) {
-            Lengths from = index;
-            from[last] = k;
-            terms.push_back(in[0].data[place_of(in[0].shape, from)] *
-                            in[1].data[place_of(in[1].shape, {index[last], k})]);
+          std::int64_t column = 0;
+          for (std::size_t part = 0; part < parts; ++part) {
+            for (std::int64_t k = 0; k < in[part].shape[last]; ++k, ++column) {
+              Lengths from = index;
+              from[last] = k;
+              terms.push_back(in[part].data[place_of(in[part].shape, from)] *
+                              in[parts].data[place_of(in[parts].shape, {index[last], column})]);
+            }
           }
-          if (in.size() == 3) terms.push_back(in[2].data[static_cast<std::size_t>(index[last])]);
+          if (in.size() == parts + 2) terms.push_back(in[parts + 1].data[static_cast<std::size_t>(index[last])]);
           y.data.push_back(total_of(terms));
         });
         return y;

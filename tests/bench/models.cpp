@@ -124,13 +124,14 @@ Var Bahdanau::loss() const {
   const auto [H, last] = run(encoder, source(x), encoder.initial(x.shape()[0], f32));  // (B, T, d)
   const Var keys = score.keys(H), y_emb = target(previous);
   State s = last;
-  std::vector<Var> features;
+  std::vector<Var> states, contexts;
   for (std::int64_t t = 0; t < x.shape()[1]; ++t) {
     const Attended look = gradus::attend(score(s, keys), H);
-    s = cell.step(concat({select(y_emb, Axis{1}, t), look.context}, Axis{1}), s);
-    features.push_back(concat({s, look.context}, Axis{1}));
+    s = cell.step({select(y_emb, Axis{1}, t), look.context}, s);
+    states.push_back(s);
+    contexts.push_back(look.context);
   }
-  return cross_entropy(readout(stack_along(features, Axis{1})), x);
+  return cross_entropy(linear({stack_along(states, Axis{1}), stack_along(contexts, Axis{1})}, readout.W, readout.b), x);
 }
 
 double Bahdanau::flops() const {
@@ -162,9 +163,9 @@ Var LuongFeeding::loss() const {
   Var attentional = zeros(last.shape());
   std::vector<Var> features;
   for (std::int64_t t = 0; t < x.shape()[1]; ++t) {
-    s = cell.step(concat({select(y_emb, Axis{1}, t), attentional}, Axis{1}), s);
+    s = cell.step({select(y_emb, Axis{1}, t), attentional}, s);
     const Attended look = gradus::attend(dot(s, keys), H);
-    attentional = tanh(affine("W_c [c; s]", concat({look.context, s}, Axis{1}), W_c, Var()));
+    attentional = tanh(linear({look.context, s}, W_c, Var()));
     features.push_back(attentional);
   }
   return cross_entropy(readout(stack_along(features, Axis{1})), x);
@@ -198,8 +199,7 @@ Var LuongBatched::loss() const {
   const Var keys = affine("W_a h", H, W_a, Var());                  // (B, T_enc, d)
   const Var scores = matmul(S, transpose(keys, Axis{1}, Axis{2}));  // (B, T_dec, T_enc)
   const Var context = matmul(softmax(scores, Axis{2}), H);          // (B, T_dec, d)
-  const Var both = concat({context, S}, Axis{2});                   // (B, T_dec, 2 d)
-  return cross_entropy(readout(tanh(affine("W_c [c; s]", both, W_c, Var()))), x);
+  return cross_entropy(readout(tanh(linear({context, S}, W_c, Var()))), x);
 }
 
 double LuongBatched::flops() const {

@@ -557,6 +557,29 @@ TEST_SUITE("nn cells") {
     check_projection(lstm(3, 5), 20);
   }
 
+  TEST_CASE("an input of parts is read as if they were joined") {
+    Numbers numbers(36);
+    const Var y = parameter(drawn_tensor(Shape{2, 3}, numbers)), c = parameter(drawn_tensor(Shape{2, 4}, numbers));
+    const Tensor s = drawn_tensor(Shape{2, 5}, numbers), dy = drawn_tensor(Shape{2, 5}, numbers);
+    auto check_parts = [&](const auto& cell, const auto& state, auto hidden) {
+      std::vector<Tensor> joined_slopes, slopes;
+      backward(hidden(cell.step(concat({y, c}, Axis{1}), state)), dy);
+      for (const Var& v : {y, c, cell.W}) joined_slopes.push_back(copy(v.grad())), v.zero_grad();
+      const Var in_parts = hidden(cell.step({y, c}, state));
+      CHECK(gap(in_parts, hidden(cell.step(concat({y, c}, Axis{1}), state))) <= exact);
+      backward(in_parts, dy);
+      for (const Var& v : {y, c, cell.W}) slopes.push_back(copy(v.grad())), v.zero_grad();
+      for (std::size_t k = 0; k < 3; ++k) CHECK(gap(slopes[k], joined_slopes[k]) <= exact);
+      CHECK(contains(message_of<ShapeError>([&] { cell.step({y, narrow(c, Axis{0}, 0, 1)}, state); }), "(2)"));
+      CHECK_THROWS_AS(cell.step(std::vector<Var>(), state), ShapeError);
+    };
+    const auto itself = [](const Var& s_t) { return s_t; };
+    check_parts(elman(7, 5), Var(s), itself);
+    check_parts(gru(7, 5, pytorch()), Var(s), itself);
+    check_parts(gru(7, 5, bahdanau2014()), Var(s), itself);
+    check_parts(lstm(7, 5), LstmState{s, s}, [](const LstmState& after) { return after.h; });
+  }
+
   TEST_CASE("rows of a batch do not touch each other") {
     Numbers numbers(33);
     const Tensor x = drawn_tensor(Shape{3, 2}, numbers), s = drawn_tensor(Shape{3, 4}, numbers);

@@ -440,7 +440,7 @@ TEST_SUITE("nn decoders") {
         for (std::int64_t t = 0; t < 3; ++t) {
           const Var y = select(batch.y_emb, Axis{1}, t);
           const Attended a = attend(model.score(static_cast<const Var&>(s_prev), memory.keys), batch.H);
-          const State s_t = model.cell.step(concat({y, a.context}, Axis{1}), s_prev);
+          const State s_t = model.cell.step({y, a.context}, s_prev);
           const Step step = model.step(y, s_prev, memory);
           CHECK(bitwise(step.context, a.context));
           CHECK(bitwise(step.weights, a.weights));
