@@ -26,7 +26,7 @@ std::string tick_text(double value, bool percent) {
   return percent ? format_number(100 * value) + " %" : format_number(value);
 }
 
-void add_linear_ticks(Axis& axis, const AxisWish& wish) {
+void add_linear_ticks(ChartAxis& axis, const AxisWish& wish) {
   const auto ticks_inside = [&](double step) {
     return std::floor(axis.high / step + 1e-9) - std::ceil(axis.low / step - 1e-9) + 1;
   };
@@ -41,7 +41,7 @@ void add_linear_ticks(Axis& axis, const AxisWish& wish) {
   for (double k = first; k <= last; ++k) axis.ticks.push_back({k * step, tick_text(k * step, wish.percent)});
 }
 
-void add_log_ticks(Axis& axis, const AxisWish& wish) {
+void add_log_ticks(ChartAxis& axis, const AxisWish& wish) {
   const int first = static_cast<int>(std::floor(std::log10(axis.low))),
             last = static_cast<int>(std::ceil(std::log10(axis.high)));
   const int every = std::max(1, (last - first) / std::max(1, wish.max_ticks - 1));
@@ -57,13 +57,13 @@ void add_log_ticks(Axis& axis, const AxisWish& wish) {
 
 }  // namespace
 
-double Axis::place(double value) const {
+double ChartAxis::place(double value) const {
   const double share =
       log ? (std::log(value) - std::log(low)) / (std::log(high) - std::log(low)) : (value - low) / (high - low);
   return std::clamp(share, 0.0, 1.0);
 }
 
-Axis make_axis(const std::vector<double>& values, const AxisWish& wish) {
+ChartAxis make_axis(const std::vector<double>& values, const AxisWish& wish) {
   std::vector<double> finite;
   for (const double value : values) {
     if (!std::isfinite(value)) continue;
@@ -76,7 +76,7 @@ Axis make_axis(const std::vector<double>& values, const AxisWish& wish) {
   std::sort(finite.begin(), finite.end());
   finite.erase(std::unique(finite.begin(), finite.end()), finite.end());
 
-  Axis axis;
+  ChartAxis axis;
   axis.log = wish.log;
   axis.low = wish.low.value_or(finite.empty() ? (wish.log ? 1 : 0) : finite.front());
   axis.high = wish.high.value_or(finite.empty() ? axis.low + 1 : finite.back());

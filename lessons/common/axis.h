@@ -12,7 +12,7 @@ struct Tick {
   std::string text;
 };
 
-struct Axis {
+struct ChartAxis {
   double low = 0, high = 1;  // low < high; both > 0 on a logarithmic axis
   bool log = false;
   std::vector<Tick> ticks;  // rising, inside [low, high]
@@ -32,7 +32,7 @@ struct AxisWish {
 
 // An axis for the finite ones among the values. Throws std::invalid_argument where a logarithmic axis meets a value
 // that is not above zero, or where low >= high is asked for.
-Axis make_axis(const std::vector<double>& values, const AxisWish& wish);
+ChartAxis make_axis(const std::vector<double>& values, const AxisWish& wish);
 
 // "12", "0.25", "1e-05": at most six significant digits, never "-0".
 std::string format_number(double value);

@@ -69,13 +69,13 @@ MapSize check(const Heatmap& map) {
   return size;
 }
 
-Axis x_axis_of(const LineChart& chart, int max_ticks) {
+ChartAxis x_axis_of(const LineChart& chart, int max_ticks) {
   std::vector<double> values;
   for (const Series& series : chart.series) values.insert(values.end(), series.x.begin(), series.x.end());
   return make_axis(values, {.log = chart.x_log, .ticks_at_values = true, .max_ticks = max_ticks});
 }
 
-Axis y_axis_of(const LineChart& chart, int max_ticks) {
+ChartAxis y_axis_of(const LineChart& chart, int max_ticks) {
   std::vector<double> values;
   for (const Series& series : chart.series) values.insert(values.end(), series.y.begin(), series.y.end());
   for (const ReferenceLine& line : chart.lines) values.push_back(line.y);

@@ -26,8 +26,8 @@ struct Range {
 void check(const LineChart& chart);
 MapSize check(const Heatmap& map);
 
-Axis x_axis_of(const LineChart& chart, int max_ticks);
-Axis y_axis_of(const LineChart& chart, int max_ticks);
+ChartAxis x_axis_of(const LineChart& chart, int max_ticks);
+ChartAxis y_axis_of(const LineChart& chart, int max_ticks);
 
 bool is_masked(const Heatmap& map, std::size_t index);
 bool all_masked(const Heatmap& map, const MapSize& size, std::size_t row, std::size_t column, std::size_t block);

@@ -169,8 +169,8 @@ std::string hatched(double x, double y, double cell) {
 std::string draw_svg(const LineChart& chart) {
   check(chart);
   constexpr double width = 720, height = 420, right = 24, bottom_axis = 56;
-  const Axis y_axis = y_axis_of(chart, 6);
-  const Axis x_axis = x_axis_of(chart, 9);
+  const ChartAxis y_axis = y_axis_of(chart, 6);
+  const ChartAxis x_axis = x_axis_of(chart, 9);
   double labels = 0;
   for (const Tick& tick : y_axis.ticks) labels = std::max(labels, text_width(tick.text));
   const double left = labels + 44, top = 48;

@@ -47,7 +47,7 @@ std::string reference_mark(const Terminal& terminal) { return terminal.unicode ?
 int nearest(double share, int cells) { return static_cast<int>(std::lround(share * (cells - 1))); }
 
 // The mean of the points of a curve that fall into each column; NaN where there are none.
-std::vector<double> column_means(const Series& series, const Axis& x_axis, int columns) {
+std::vector<double> column_means(const Series& series, const ChartAxis& x_axis, int columns) {
   std::vector<double> sums(static_cast<std::size_t>(columns), 0), counts(sums.size(), 0);
   for (std::size_t i = 0; i < series.x.size(); ++i) {
     if (!std::isfinite(series.x[i]) || !std::isfinite(series.y[i])) continue;
@@ -69,8 +69,8 @@ void put_mark(Grid& grid, int row, int column, const Terminal& terminal, std::si
 }
 
 // A trail between the points of a curve: straight in the picture. A gap in the data breaks it.
-void draw_trail(Grid& grid, const Series& series, const Axis& x_axis, const Axis& y_axis, const Terminal& terminal,
-                std::size_t index) {
+void draw_trail(Grid& grid, const Series& series, const ChartAxis& x_axis, const ChartAxis& y_axis,
+                const Terminal& terminal, std::size_t index) {
   const int rows = static_cast<int>(grid.size()), columns = static_cast<int>(grid.front().size());
   for (std::size_t i = 1; i < series.x.size(); ++i) {
     if (!std::isfinite(series.y[i - 1] + series.y[i] + series.x[i - 1] + series.x[i])) continue;
@@ -273,11 +273,11 @@ std::string draw_text(const LineChart& chart, const Terminal& terminal) {
   check(chart);
   const int width = std::min(terminal.width, widest_picture);
   const int rows = std::clamp(chart.height, 4, 60);
-  const Axis y_axis = y_axis_of(chart, std::clamp(rows * 2 / 5, 2, 6));
+  const ChartAxis y_axis = y_axis_of(chart, std::clamp(rows * 2 / 5, 2, 6));
   int label_width = 0;
   for (const Tick& tick : y_axis.ticks) label_width = std::max(label_width, display_width(tick.text));
   const int columns = std::max(4, width - label_width - 2);
-  const Axis x_axis = x_axis_of(chart, std::max(2, columns / 10));
+  const ChartAxis x_axis = x_axis_of(chart, std::max(2, columns / 10));
 
   Grid grid(static_cast<std::size_t>(rows), std::vector<Cell>(static_cast<std::size_t>(columns)));
   for (const ReferenceLine& line : chart.lines) {
