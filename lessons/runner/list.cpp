@@ -1,6 +1,8 @@
-// ./gradus list: the lessons, what each is about, and whether it was run.
+// ./gradus list: the lessons, how far you are, and what each has you write.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <system_error>
 
 #include "lessons/common/table.h"
@@ -18,6 +20,14 @@ std::string exercise_state(const Course& course, const CourseLesson& lesson, con
   if (is == "passed")
     return fmt::format(fmt::runtime(tr(lang, "passed {}", "已通过 {}")), state.get(lesson.id, "passed_on"));
   return std::string(is.empty() ? tr(lang, "not started", "未开始") : tr(lang, "in progress", "进行中"));
+}
+
+// Wrapped, the second line and those after it below the words and not below the lesson's number.
+std::string hanging(const std::string& line, int width) {
+  std::string text = wrap_to_width(line, width - 4);
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 1))
+    text.insert(end + 1, "    ");
+  return text;
 }
 
 }  // namespace
@@ -46,7 +56,14 @@ int list_command(const Course& course, const std::vector<std::string>& arguments
                    lesson.minutes ? fmt::format("{}", *lesson.minutes) : "",
                    exercise_state(course, lesson, state, lang), std::string(was_run ? tr(lang, "yes", "是") : "")});
   }
-  say(table.text(find_terminal(parsed.options)));
+  const Terminal terminal = find_terminal(parsed.options);
+  say(table.text(terminal));
+  say(fmt::format("\n{}\n", tr(lang, "What you write in each exercise:", "每个练习要写的函数：")));
+  for (const CourseLesson& lesson : course.lessons) {
+    if (!has_exercise(course, lesson)) continue;
+    const std::string line = fmt::format("{}  {}", lesson.number(), fmt::join(hint_places(course, lesson), ", "));
+    say(hanging(line, std::min(terminal.width, 80)) + "\n");
+  }
   return 0;
 }
 
