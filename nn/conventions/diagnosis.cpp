@@ -299,8 +299,8 @@ class Search {
     return (a.axis != SoftmaxAxis::keys && a.axis != SoftmaxAxis::singleton) || elsewhere(a.keys) ||
            elsewhere(a.values) || a.mask_read == MaskRead::next_example || a.mask_read == MaskRead::previous_example ||
            a.mask_read == MaskRead::longest_first || a.mask_read == MaskRead::shortest_first ||
-           elsewhere(m.query_read) || !m.dropped.shape.empty() || m.run.over_the_batch ||
-           m.both.merge == Merge::reshaped || m.heads.mask == HeadMask::tiled;
+           elsewhere(m.query_read) || m.first_state >= FirstState::next_example || !m.dropped.shape.empty() ||
+           m.run.over_the_batch || m.both.merge == Merge::reshaped || m.heads.mask == HeadMask::tiled;
   }
 
   // A large decoder is searched on a few rows and steps; what agrees there is checked on all of it.

@@ -226,14 +226,15 @@ class Stages {
       }
       if (lstm) m.set_row({b, 0}, state.back().c);
       const std::vector<CellState> first = state;
+      const bool other_start = model_.first_state != FirstState::own;
       for (std::size_t t = 0; t < T_; ++t) {
-        if (model_.first_state_ignored && t == 0)
-          for (CellState& zero : state) zero.h.assign(zero.h.size(), 0), zero.c.assign(zero.c.size(), 0);
-        else if (is_.carry == Carry::initial) state = first;
+        if (other_start && t == 0) {
+          for (std::size_t l = 0; l < is_.layers; ++l) state[l] = other_first_state(l, b, first[l]);
+        } else if (is_.carry == Carry::initial) state = first;
         else if (t > 0 && (is_.carry == Carry::attentional || is_.carry == Carry::context))
           state.back().h = part(is_.carry == Carry::context ? c_prev : htilde_prev, b, t);
         else state.back().h = copy(s.row({b, t}));
-        if (lstm && memory && !(model_.first_state_ignored && t == 0))
+        if (lstm && memory && !(other_start && t == 0))
           state.back().c = copy(memory->row({b, is_.carry == Carry::initial ? 0 : t}));
         if (lstm && model_.memory_not_carried) state.back().c = first.back().c;
         Vec x = parts(is_.cell_input, b, t, model_.input_is_added);
@@ -250,6 +251,21 @@ class Stages {
     if (lstm) inner_["m"] = m;
     for (std::size_t l = 0; l < is_.layers; ++l) inner_["layer " + std::to_string(l)] = lower[l];
     return out;
+  }
+
+  // Layer by layer, with the state of zeros where nothing is given.
+  CellState other_first_state(std::size_t l, std::size_t b, const CellState& own) const {
+    const Array& s = get(given_, "s");
+    const std::string suffix = l + 1 == is_.layers ? "" : "_l" + std::to_string(l);
+    Array h({B_, own.h.size()}), c({B_, own.c.size()});
+    const Array *h0 = find(given_, "s_0" + suffix), *c0 = find(given_, "cell_0" + suffix);
+    for (std::size_t k = 0; k < B_; ++k) {
+      if (l + 1 == is_.layers) h.set_row({k}, s.row({k, 0}));
+      else if (h0) h.set_row({k}, h0->row({k}));
+      if (c0 && !own.c.empty()) c.set_row({k}, c0->row({k}));
+    }
+    start_otherwise(model_.first_state, 1, h, c);
+    return {copy(h.row({b})), own.c.empty() ? Vec() : copy(c.row({b}))};
   }
 
   Array readout() const {
@@ -454,12 +470,30 @@ Arrays decoded(const Model& model, const Arrays& given, const Arrays* still = nu
   return out;
 }
 
+// What the whole model starts from instead, if the model says so.
+Arrays with_first_state(TraceKind kind, const Model& model, Arrays given) {
+  const bool run = kind == TraceKind::recurrent;
+  Array none;
+  const auto h = given.find(run ? "h0" : "s_0");
+  auto c = given.find(run ? "c0" : "cell_0");
+  if (h == given.end()) misfit("there is no initial state");
+  if (c == given.end() && std::holds_alternative<LstmConvention>(model.decoder.cell))
+    c = given.emplace(run ? "c0" : "cell_0", Array(h->second.shape)).first;
+  start_otherwise(model.first_state, find(given, "U_reverse") ? 2 : 1, h->second, c == given.end() ? none : c->second);
+  return given;
+}
+Model from_its_own(const Model& model) {
+  Model own = model;
+  own.first_state = FirstState::own;
+  return own;
+}
+
 // Hypotheses that the free-running reference does not have.
 bool stage_by_stage(const Model& m) {
   return m.weights_of_the_step_before || m.context_factor != 1 || m.keys_are_projected_twice ||
          m.query_read != MemoryRead::own || m.weighing != Model::Weighing::weights || m.memory_not_carried ||
-         m.first_state_ignored || m.contexts_add_up || m.cell_is_residual || m.input_is_added || m.vector_is_added ||
-         m.readout_is_added || !m.dropped.shape.empty();
+         m.contexts_add_up || m.cell_is_residual || m.input_is_added || m.vector_is_added || m.readout_is_added ||
+         !m.dropped.shape.empty();
 }
 
 }  // namespace
@@ -475,14 +509,18 @@ Arrays stage_outputs(const Model& model, const Arrays& given, const std::vector<
     plain.edits.clear();
     return stage_outputs(plain, edited(model, given), stages);
   }
-  if (contains(stages, Stage::run)) {
+  const bool runs = contains(stages, Stage::run), from_inputs = !find(given, "s") && contains(stages, Stage::cell);
+  if (model.first_state != FirstState::own && (runs || from_inputs))
+    return stage_outputs(from_its_own(model),
+                         with_first_state(runs ? TraceKind::recurrent : TraceKind::decoder, model, given), stages);
+  if (runs) {
     Arrays out = recurrent(model, given);
     if (contains(stages, Stage::ends)) out["start"] = decoder_start(model, given);
     return out;
   }
   if (contains(stages, Stage::ends)) return {{"start", decoder_start(model, given)}};
   if (contains(stages, Stage::heads)) return heads(model, given);
-  if (!find(given, "s") && contains(stages, Stage::cell)) {
+  if (from_inputs) {
     if (stage_by_stage(model) || model.query_given) misfit("this hypothesis needs the decoder's states");
     return decoded(model, given);
   }
@@ -498,6 +536,11 @@ Arrays whole(TraceKind kind, const Model& model, const Arrays& given, const Arra
     plain.edits.clear();
     const Arrays calm = still ? edited(model, *still) : Arrays();
     return whole(kind, plain, edited(model, given), still ? &calm : nullptr, intervention);
+  }
+  if (model.first_state != FirstState::own && kind != TraceKind::multi_head) {
+    const Arrays calm = still ? with_first_state(kind, model, *still) : Arrays();
+    return whole(kind, from_its_own(model), with_first_state(kind, model, given), still ? &calm : nullptr,
+                 intervention);
   }
   if (kind == TraceKind::recurrent) {
     if (intervention.softmax != SoftmaxSlope::right) misfit("a cell has no softmax");

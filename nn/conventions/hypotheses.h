@@ -44,6 +44,30 @@ Said name_of(Kind kind);
 enum class Stage { score, weights, context, cell, attentional, readout, start, run, heads, ends };
 Said name_of(Stage stage);
 
+// What the first step of a cell starts from: h0 and an LSTM's c0 of its own example and layer, or other numbers.
+enum class FirstState {
+  own,
+  zeros,
+  hidden_zeros,
+  memory_zeros,
+  exchanged,
+  hidden_for_both,
+  memory_for_both,
+  next_example,
+  previous_example,
+  first_example,
+  last_example,
+  batch_reversed,
+  first_layer,
+  layers_reversed,
+  directions_outside,
+  negated,
+  through_tanh
+};
+// Changes h and c (layers * directions, B, d), or (B, d) as one of them, of the first step; c may be empty. false where
+// that changes nothing.
+bool start_otherwise(FirstState from, std::size_t directions, reference::Array& h, reference::Array& c);
+
 // Everything that a hypothesis can say about a model.
 struct Model {
   Model() { decoder.attention.empty_row = reference::EmptyRow::zeros; }
@@ -59,14 +83,14 @@ struct Model {
   reference::MemoryRead query_read = reference::MemoryRead::own;  // of which example's state
   // What the values are weighed with: the weights, the raw scores, or weights that no mask touched.
   enum class Weighing { weights, scores, unmasked } weighing = Weighing::weights;
-  bool contexts_add_up = false;      // c_t = c_{t-1} + the weighted sum
-  bool cell_is_residual = false;     // s_t = s_{t-1} + RNN(...)
-  bool input_is_added = false;       // parts are added where they should be joined: the cell's input,
-  bool vector_is_added = false;      // the attentional vector's,
-  bool readout_is_added = false;     // the readout's
-  bool memory_not_carried = false;   // an LSTM's c starts again at every step, its h does not
-  bool first_state_ignored = false;  // the first step starts from zeros although s_0 is there
-  reference::Array dropped;          // 1 where a weight was kept by dropout, divided by 1 - p; empty: no dropout
+  bool contexts_add_up = false;     // c_t = c_{t-1} + the weighted sum
+  bool cell_is_residual = false;    // s_t = s_{t-1} + RNN(...)
+  bool input_is_added = false;      // parts are added where they should be joined: the cell's input,
+  bool vector_is_added = false;     // the attentional vector's,
+  bool readout_is_added = false;    // the readout's
+  bool memory_not_carried = false;  // an LSTM's c starts again at every step, its h does not
+  FirstState first_state = FirstState::own;
+  reference::Array dropped;  // 1 where a weight was kept by dropout, divided by 1 - p; empty: no dropout
   double context_factor = 1;
   reference::Activation logits_activation = reference::Activation::identity;
   bool logits_are_logarithms = false;  // log_softmax of the logits

@@ -1,5 +1,6 @@
 // Hypotheses about gated cells and about how they run over sequences.
 #include <algorithm>
+#include <cmath>
 
 #include "nn/conventions/hypotheses_tables.h"
 
@@ -87,6 +88,24 @@ void exchange_starts(Arrays& a) {
     for (std::size_t k = 0; k + 2 * slice <= x.size(); k += 2 * slice)
       for (std::size_t i = 0; i < slice; ++i) std::swap(x[k + i], x[k + slice + i]);
   }
+}
+
+// An initial state that is another one's, where this input shows it.
+template <FirstState from> bool started(Model& m, const Arrays& a) {
+  Array h, c;
+  if (const Array* s = find(a, "h0")) h = *s;
+  else if (const Array* s_0 = find(a, "s_0")) h = *s_0;
+  else if (const Array* states = find(a, "s")) {
+    h = Array({states->dim(0), states->dim(2)});
+    for (std::size_t b = 0; b < h.dim(0); ++b) h.set_row({b}, states->row({b, 0}));
+  }
+  if (const Array* memory = find(a, has(a, "h0") ? "c0" : "cell_0")) c = *memory;
+  else if (lstm(m)) c = Array(h.shape);
+  if (h.data.empty() || m.first_state != FirstState::own) return false;
+  const bool few = from == FirstState::previous_example || from == FirstState::batch_reversed;
+  if (few && h.dim(h.shape.size() - 2) < 3) return false;  // of two examples the other one is the next
+  m.first_state = from;
+  return start_otherwise(from, has(a, "U_reverse") ? 2 : 1, h, c);
 }
 
 // Orders of stacked gates. `common` ones are those of frameworks; the others are tried as deviations.
@@ -430,11 +449,13 @@ std::vector<Field> gate_fields() {
              return put(gru(m), &GruConvention::gate, Activation::hard_sigmoid) ||
                     put(lstm(m), &LstmConvention::gate, Activation::hard_sigmoid);
            },
-       .sentence = {"the gates use the hard sigmoid clip(0.2 x + 0.5, 0, 1) of old Keras",
-                    "门用了旧版 Keras 的 hard sigmoid"},
+       .sentence = {"the gates use the hard sigmoid clip(0.2 x + 0.5, 0, 1), the default of Keras before 2.3",
+                    "门用了 hard sigmoid clip(0.2 x + 0.5, 0, 1)，即 Keras 2.3 之前的默认"},
        .used = "r = clip(0.2 a + 0.5, 0, 1)",
        .paper = "r = 1 / (1 + exp(-a))",
-       .fix = {"use sigmoid", "改用 sigmoid"},
+       .fix =
+           {"use sigmoid; for weights trained that way, say recurrent_activation='hard_sigmoid' wherever they are used",
+            "改用 sigmoid；若权重就是这样训练的，则处处写明 recurrent_activation='hard_sigmoid'"},
        .test = cell_test,
        .rare = true},
       {.id = "tanh",
@@ -867,8 +888,122 @@ std::vector<Field> cell_fields() {
   return all;
 }
 
+bool start_otherwise(FirstState from, std::size_t directions, Array& h, Array& c) {
+  const Vec old_h = h.data, old_c = c.data;
+  if (from == FirstState::exchanged && c.data.size() == h.data.size()) std::swap(h.data, c.data);
+  if (from == FirstState::hidden_for_both && c.data.size() == h.data.size()) c.data = h.data;
+  if (from == FirstState::memory_for_both && c.data.size() == h.data.size()) h.data = c.data;
+  if (from == FirstState::hidden_zeros && !c.data.empty()) h.data.assign(h.data.size(), 0);
+  if (from == FirstState::memory_zeros) c.data.assign(c.data.size(), 0);
+  for (Array* a : {&h, &c}) {
+    if (a->data.empty()) continue;
+    const Vec old = a->data;
+    const std::size_t d = a->shape.back(), B = a->dim(a->shape.size() - 2), n = old.size() / (B * d);
+    const std::size_t layers = n / directions;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t b = 0; b < B; ++b) {
+        std::size_t row = b, from_i = i;
+        if (from == FirstState::next_example) row = (b + 1) % B;
+        if (from == FirstState::previous_example) row = (b + B - 1) % B;
+        if (from == FirstState::first_example) row = 0;
+        if (from == FirstState::last_example) row = B - 1;
+        if (from == FirstState::batch_reversed) row = B - 1 - b;
+        if (from == FirstState::first_layer) from_i = i % directions;
+        if (from == FirstState::layers_reversed) from_i = (layers - 1 - i / directions) * directions + i % directions;
+        if (from == FirstState::directions_outside) from_i = i % directions * layers + i / directions;
+        for (std::size_t k = 0; k < d; ++k) {
+          double& x = a->data[(i * B + b) * d + k];
+          x = old[(from_i * B + row) * d + k];
+          if (from == FirstState::zeros) x = 0;
+          if (from == FirstState::negated) x = -x;
+          if (from == FirstState::through_tanh) x = std::tanh(x);
+        }
+      }
+  }
+  return h.data != old_h || c.data != old_c;
+}
+
 std::vector<Field> run_fields() {
   std::vector<Field> fields;
+  fields.push_back({"first_state",
+                    {Stage::cell, Stage::run},
+                    {"what the first step starts from", "第一步从什么开始"},
+                    {"initial states h0 and c0 that differ from 0, from each other and from example to example",
+                     "不为 0、彼此不同且逐样本不同的 h0 与 c0"},
+                    {usual()}});
+  const auto start = [&](const char* id, const char* code, Kind kind, bool (*apply)(Model&, const Arrays&),
+                         Said sentence, const char* used, Said fix, const char* test) {
+    fields.back().options.push_back({.id = id,
+                                     .code = code,
+                                     .kind = kind,
+                                     .apply = apply,
+                                     .sentence = sentence,
+                                     .used = used,
+                                     .paper = "(s_1, c_1) = RNN(x_1, (s_0, c_0))",
+                                     .fix = fix,
+                                     .test = test});
+  };
+  const Said own_example = {"give each example its own initial state", "每个样本用自己的初始状态"};
+  const Said own_layer = {"order the initial states as the framework does: layers first, in each the directions",
+                          "按框架的顺序堆叠初始状态：先层，每层内再分方向"};
+  const char* change_other = "change s_0 of example 2: CHECK(example 1 is unchanged);";
+  start("zeros", "START_IGNORED", Kind::data, started<FirstState::zeros>,
+        {"the first step starts from zeros although s_0 is there", "虽有 s_0，第一步却从零开始"}, "s_1 = RNN(x_1, 0)",
+        {"pass s_0 to the first step", "把 s_0 传给第一步"}, "change the source: CHECK(s_1 changes);");
+  start("hidden_zeros", "START_HIDDEN_IGNORED", Kind::lstm, started<FirstState::hidden_zeros>,
+        {"h starts from zeros although h0 is there; c starts from c0", "虽有 h0，h 却从零开始；c 从 c0 开始"},
+        "(h_1, c_1) = LSTM(x_1, (0, c_0))", {"pass the pair (h0, c0)", "传入 (h0, c0) 这一对"},
+        "change h0: CHECK(h_1 changes);");
+  start("memory_zeros", "START_MEMORY_IGNORED", Kind::lstm, started<FirstState::memory_zeros>,
+        {"the memory cell starts from zeros although c0 is there; h starts from h0",
+         "虽有 c0，细胞状态却从零开始；h 从 h0 开始"},
+        "(h_1, c_1) = LSTM(x_1, (h_0, 0))", {"pass the pair (h0, c0)", "传入 (h0, c0) 这一对"},
+        "change c0: CHECK(h_1 changes);");
+  start("exchanged", "START_EXCHANGED", Kind::lstm, started<FirstState::exchanged>,
+        {"h0 and c0 are exchanged: h starts from c0 and c from h0", "h0 与 c0 对调了：h 从 c0 开始，c 从 h0 开始"},
+        "(h_1, c_1) = LSTM(x_1, (c_0, h_0))",
+        {"pass (h0, c0) in the order that the cell takes: h first in PyTorch and Keras, c first in TensorFlow 1",
+         "按循环单元要求的顺序传入：PyTorch 与 Keras 先 h，TensorFlow 1 先 c"},
+        "change c0: CHECK(the gates of step 1 are unchanged);");
+  start("hidden_for_both", "START_MEMORY_FROM_HIDDEN", Kind::lstm, started<FirstState::hidden_for_both>,
+        {"h0 stands for c0 too: h and c both start from h0", "c0 也用了 h0：h 与 c 都从 h0 开始"},
+        "(h_1, c_1) = LSTM(x_1, (h_0, h_0))", {"pass c0 as the memory cell", "细胞状态改用 c0"},
+        "change c0: CHECK(h_1 changes);");
+  start("memory_for_both", "START_HIDDEN_FROM_MEMORY", Kind::lstm, started<FirstState::memory_for_both>,
+        {"c0 stands for h0 too: h and c both start from c0", "h0 也用了 c0：h 与 c 都从 c0 开始"},
+        "(h_1, c_1) = LSTM(x_1, (c_0, c_0))", {"pass h0 as the hidden state", "隐藏状态改用 h0"},
+        "change h0: CHECK(h_1 changes);");
+  start("next_example", "START_OTHER_EXAMPLE", Kind::data, started<FirstState::next_example>,
+        {"each example starts from the next example's initial state", "每个样本从下一个样本的初始状态开始"},
+        "s_{b,1} = RNN(x_{b,1}, s_{b+1,0})", own_example, change_other);
+  start("previous_example", "START_OTHER_EXAMPLE", Kind::data, started<FirstState::previous_example>,
+        {"each example starts from the previous example's initial state", "每个样本从上一个样本的初始状态开始"},
+        "s_{b,1} = RNN(x_{b,1}, s_{b-1,0})", own_example, change_other);
+  start("first_example", "START_OTHER_EXAMPLE", Kind::data, started<FirstState::first_example>,
+        {"every example starts from the first example's initial state", "每个样本都从第一个样本的初始状态开始"},
+        "s_{b,1} = RNN(x_{b,1}, s_{0,0})", own_example, change_other);
+  start("last_example", "START_OTHER_EXAMPLE", Kind::data, started<FirstState::last_example>,
+        {"every example starts from the last example's initial state", "每个样本都从最后一个样本的初始状态开始"},
+        "s_{b,1} = RNN(x_{b,1}, s_{B-1,0})", own_example, change_other);
+  start("batch_reversed", "START_OTHER_EXAMPLE", Kind::data, started<FirstState::batch_reversed>,
+        {"the initial states stand in reverse order of the batch", "初始状态沿批次的顺序被颠倒"},
+        "s_{b,1} = RNN(x_{b,1}, s_{B-1-b,0})", own_example, change_other);
+  start("first_layer", "START_OTHER_LAYER", Kind::shape, started<FirstState::first_layer>,
+        {"every layer starts from the first layer's initial state", "每一层都从第一层的初始状态开始"},
+        "layer l starts from h0[layer 0]", own_layer, "change h0 of layer 2: CHECK(the output changes);");
+  start("layers_reversed", "START_OTHER_LAYER", Kind::shape, started<FirstState::layers_reversed>,
+        {"the initial states are handed to the layers from the top down", "初始状态从最上层往下分给各层"},
+        "layer l starts from h0[layer L-1-l]", own_layer, "change h0[0]: CHECK(layer 1 changes at step 1);");
+  start("directions_outside", "START_OTHER_LAYER", Kind::shape, started<FirstState::directions_outside>,
+        {"h0 was read as (directions, layers): all forward layers first, where layers come first",
+         "h0 被当成 (directions, layers) 来读：先排所有正向层；应当层在外"},
+        "layer l, direction k starts from h0[k L + l]", own_layer, "change h0[1]: CHECK(layer 1 changes);");
+  start("negated", "START_NEGATED", Kind::data, started<FirstState::negated>,
+        {"the initial state has the wrong sign", "初始状态的符号相反"}, "s_1 = RNN(x_1, -s_0)",
+        {"pass s_0 as it is", "原样传入 s_0"}, "change s_0: CHECK(s_1 follows with the right sign);");
+  start("through_tanh", "START_TANH", Kind::data, started<FirstState::through_tanh>,
+        {"the initial state goes through tanh once more before the first step", "初始状态在第一步之前又过了一次 tanh"},
+        "s_1 = RNN(x_1, tanh(s_0))", {"pass s_0 as it is", "原样传入 s_0"}, "CHECK(the first step reads s_0 itself);");
   const Said padded = {"a batch whose lengths differ", "长度不同的一批样本"};
   fields.push_back({"batch_time",
                     {Stage::run},
