@@ -15,6 +15,7 @@
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/formulas.h"
 #include "nn/conventions/grammar_search.h"
+#include "nn/conventions/sizes.h"
 #include "nn/conventions/trace_names.h"
 
 namespace gradus::diagnosis {
@@ -639,6 +640,7 @@ class Search {
       if (o.kind == Kind::gru && std::holds_alternative<LstmConvention>(base_.decoder.cell)) f.kind = Kind::lstm;
       f.where = where;
       f.sentence = sentence_of(o, i, error);
+      if (o.fitted) say_the_number(group, h, f.sentence);
       f.used = o.used;
       f.paper = o.paper;
       f.fix = o.fix;
@@ -658,6 +660,18 @@ class Search {
 
   // Which way z works is said among the conventions; it is news only where a claim prefers the other way.
   bool noteworthy(std::size_t i) const { return std::string(all_[i].name) != "update"; }
+
+  // A number that was read off the trace, by the size that it is.
+  void say_the_number(const Group& group, const Hypothesis& h, Words& w) const {
+    const auto model = build(group, h);
+    if (!model || model->estimated.empty()) return;
+    const double x = model->estimated[0];
+    const std::string text = print(number(x)),
+                      size = as_size(x, given_, trace_.kind == TraceKind::multi_head ? base_.heads.heads : 0,
+                                     single_ ? 1e-4 : 1e-7);
+    w.en += ": " + text + (size.empty() ? "" : ", which is " + size);
+    w.zh += "：" + text + (size.empty() ? "" : "，即 " + size);
+  }
 
   Words sentence_of(const Option& o, std::size_t i, bool error) const {
     Words w = o.sentence;

@@ -8,6 +8,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "nn/conventions/sizes.h"
+
 namespace gradus::diagnosis {
 
 using namespace reference;
@@ -727,6 +729,13 @@ std::string weights_code(const AttentionConvention& c, const AttentionConvention
   return code;
 }
 
+// The size of the model that a factor is.
+std::string size_in(const Node& replacement, const Scene& scene) {
+  if (replacement.op != Op::times || replacement.in[0]->op != Op::number) return "";
+  const double k = replacement.in[0]->number;
+  return k == 2 || k == .5 || k == 1 ? "" : as_size(k, *scene.arrays, scene.heads, 1e-6);
+}
+
 }  // namespace
 
 Finding finding_of(const Mistake& m, const Formula& formula, const Plan& plan) {
@@ -788,6 +797,9 @@ Finding finding_of(const Mistake& m, const Formula& formula, const Plan& plan) {
     text = replaced_in(text, "%p", zh ? part.zh : part.en);
     *side = (zh ? where.zh + "，" : where.en + ", ") + text;
   }
+  const std::string size = size_in(*m.replacement, plan.scene());
+  if (m.rule->code == std::string("SCALED") && !size.empty())
+    f.sentence.en += ", " + size, f.sentence.zh += "，即 " + size;
   f.where = name_of(formula.stage);
   if (!formula.part.en.empty()) f.where.en += ", " + formula.part.en, f.where.zh += "，" + formula.part.zh;
   f.paper = print(std::make_shared<const Node>(*owner), true);
