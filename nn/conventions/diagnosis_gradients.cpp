@@ -213,6 +213,7 @@ class Gradients {
     Arrays states = {};        // then: s, held still
     std::vector<std::string> right = {};
     std::vector<Wrong> wrong = {};
+    Arrays exact = {};  // the right ones, where formulas give them
   };
 
   // The trace's gradients of outputs. Those of the states after s_0 get a row of zeros for s_0.
@@ -266,7 +267,8 @@ class Gradients {
     reading_ = &r;
     const auto loss = [&](const Arrays& at) { return loss_at(at); };
     const bool trees = !r.accumulated && model_.edits.empty();
-    const Arrays exact = trees ? right_gradients(backward_of(r)) : Arrays();
+    r.exact = trees ? right_gradients(backward_of(r)) : Arrays();
+    const Arrays& exact = r.exact;
     for (const auto& [name, analytic] : trace_.gradients) {
       const Array* at = reference::find(inputs_, uses_of(name)[0]);
       if (!at || outputs_.count(name)) continue;
@@ -304,7 +306,9 @@ class Gradients {
   // One wrong way through the formulas instead of several findings, or of one that has no name.
   void name_by_grammar(const Reading& r) {
     const auto any = [&](auto is) { return std::any_of(found_.begin(), found_.end(), is); };
-    const bool nameless = any([](const Finding& f) { return f.code == "GRAD_WRONG"; });
+    const bool nameless = any([](const Finding& f) {  // or described by what it looks like
+      return f.code == "GRAD_WRONG" || f.code == "GRAD_COPIED" || f.code.rfind("GRAD_BLOCK", 0) == 0;
+    });
     const bool shapes = any([](const Finding& f) { return f.kind == Kind::broadcast; });
     if (shapes || r.accumulated || !model_.edits.empty() || (!nameless && found_.size() < 2)) return;
     if (const auto one = explain_backward(backward_of(r))) found_ = {*one};
@@ -463,9 +467,9 @@ class Gradients {
 
   static std::vector<std::size_t> places(const Array& x, std::size_t entries) {
     std::vector<std::size_t> list;
-    const std::size_t n = x.data.size(), stride = std::max<std::size_t>(1, n / entries);
-    for (std::size_t k = 0; k * stride < n && list.size() < entries; ++k)
-      list.push_back(std::min(n - 1, k * stride + k % stride));  // no two in one column again and again
+    const std::size_t n = x.data.size(), count = std::min(n, entries), stride = n / std::max<std::size_t>(count, 1);
+    for (std::size_t k = 0; k < count; ++k)
+      list.push_back(k * n / count + k % stride);  // up to the end, no two in one column again and again
     return list;
   }
 
@@ -488,9 +492,12 @@ class Gradients {
   // ---- wrong in a known way
 
   // Whether the gradient is what this wrong backward gives.
-  bool explains(const WrongBackward& way, const std::string& name, const Array& analytic) const {
+  bool explains(const WrongBackward& way, const std::string& name, const Array& analytic, bool wrong) const {
     if (reading_->accumulated) return false;  // held states are one of these ways
-    const std::size_t few = std::min<std::size_t>(entries_, 8);
+    const Cut cut = way.intervention.cut;
+    const bool of_attention = cut != Cut::none && cut != Cut::states && cut != Cut::carry;
+    if (trace_.kind == TraceKind::recurrent && of_attention) return false;  // a cell has no such place
+    const std::size_t few = std::min<std::size_t>(entries_, 12);
     const bool plain = !way.intervention.anywhere();
     const auto loss = [&](const Arrays& at) {
       return loss_of(plain ? whole_forward(trace_.kind, model_, at)
@@ -498,7 +505,10 @@ class Gradients {
                      way.seen);
     };
     try {
-      return close(taken(analytic, few), differences(name, loss, few), analytic);
+      const Vec made = differences(name, loss, few);
+      const Array* right = reference::find(reading_->exact, name);
+      if (wrong && right && close(taken(*right, few), made, analytic)) return false;  // it changes nothing here
+      return close(taken(analytic, few), made, analytic);
     } catch (const std::invalid_argument&) {
       return false;  // this kind of trace has no such edge
     }
@@ -513,7 +523,7 @@ class Gradients {
   bool leaves_the_right(const WrongBackward& way) const {
     const bool one_place = way.intervention.anywhere() && way.intervention.uses == Uses::all;
     return !one_place || std::all_of(reading_->right.begin(), reading_->right.end(), [&](const std::string& name) {
-      return explains(way, name, trace_.gradients.at(name));
+      return explains(way, name, trace_.gradients.at(name), false);
     });
   }
 
@@ -521,11 +531,151 @@ class Gradients {
     if (std::all_of(wrong.begin(), wrong.end(), [](const Wrong& w) { return is_zero(*w.analytic); })) return false;
     std::vector<const WrongBackward*> fitting;
     for (const WrongBackward& way : wrong_backwards())
-      if (std::all_of(wrong.begin(), wrong.end(), [&](const Wrong& w) { return explains(way, w.name, *w.analytic); }) &&
+      if (std::all_of(wrong.begin(), wrong.end(),
+                      [&](const Wrong& w) { return explains(way, w.name, *w.analytic, true); }) &&
           leaves_the_right(way))
         fitting.push_back(&way);
-    if (fitting.empty()) return false;
+    if (fitting.empty() || too_many(fitting)) return false;
     for (const Wrong& w : wrong) add(w.name, fitting);
+    return true;
+  }
+
+  static bool too_many(const std::vector<const WrongBackward*>& fitting) {
+    std::set<std::string> codes;
+    for (const WrongBackward* way : fitting) codes.insert(way->code);
+    constexpr std::size_t most_names = 3;
+    return codes.size() > most_names;
+  }
+
+  // ---- wrong in a way that its numbers alone show
+
+  bool equal(const Array& a, const Vec& b) const { return a.data.size() == b.size() && close(a.data, b, a); }
+
+  // The gradient of another array, perhaps transposed or times a number, in the place of its own.
+  bool looks_like_another(const Wrong& w) {
+    const Array& g = *w.analytic;
+    const double B = static_cast<double>(batch());
+    const std::pair<double, Words> factors[] = {{1, {}},
+                                                {-1, {", negated", "的相反数"}},
+                                                {2, {", twice", "的两倍"}},
+                                                {.5, {", halved", "的一半"}},
+                                                {1 / B, {", divided by the batch size", "除以批大小"}}};
+    for (const Arrays* from : {&trace_.gradients, &reading_->exact})
+      for (const auto& [name, other] : *from) {
+        const bool flipped = other.shape.size() == 2 && g.shape == Dims{other.shape[1], other.shape[0]};
+        if (name == w.name || (other.shape != g.shape && !flipped)) continue;
+        const Array* right = reference::find(reading_->exact, w.name);
+        if (right && right->shape == other.shape && equal(*right, other.data)) continue;  // they are the same by theory
+        for (const bool turned : {false, true}) {
+          if (turned ? !flipped : other.shape != g.shape) continue;
+          for (const auto& [k, said] : factors) {
+            Vec scaled = turned ? transposed(other).data : other.data;
+            for (double& x : scaled) x *= k;
+            if (!equal(g, scaled)) continue;
+            Words what = {
+                "the gradient of % is the gradient of " + shown(name) + (turned ? ", transposed" : "") + said.en,
+                "% 的梯度是 " + shown(name) + " 的梯度" + (turned ? "的转置" : "") + said.zh};
+            if (right && right->shape == other.shape) say_where_they_differ(*right, other, what);
+            add(w.name, "GRAD_COPIED", Kind::graph, what,
+                {"derive it on its own way: what multiplies " + shown(w.name) + " after it is added belongs to it",
+                 "沿它自己的路径求导：它之后乘上的因子要算进来"});
+            return true;
+          }
+        }
+      }
+    return false;
+  }
+
+  std::size_t batch() const {
+    for (const char* name : {"y_emb", "x", "query"})
+      if (const Array* a = reference::find(inputs_, name)) return std::max<std::size_t>(a->dim(0), 1);
+    return 1;
+  }
+
+  // The letters of the gates that this array's rows are stacked in; empty where it has none.
+  std::string gates_of(const std::string& name, const Array& g) const {
+    std::string order;
+    if (const auto* gru = std::get_if<GruConvention>(&model_.decoder.cell)) order = gru->gate_order;
+    if (const auto* lstm = std::get_if<LstmConvention>(&model_.decoder.cell)) order = lstm->gate_order;
+    const auto is = [&](const std::string& start) {
+      const std::string rest = name.rfind(start, 0) == 0 ? name.substr(start.size()) : "?";
+      return rest.empty() || rest.rfind("_l", 0) == 0 || rest == "_reverse";
+    };
+    const bool stacked = is("W") || is("U") || is("b") || is("b_u");
+    return stacked && !order.empty() && !g.shape.empty() && g.dim(0) % order.size() == 0 ? order : "";
+  }
+  static Array block(const Array& g, std::size_t gates, std::size_t i) {
+    const std::size_t n = g.data.size() / gates;
+    Dims shape = g.shape;
+    shape[0] /= gates;
+    const auto start = g.data.begin() + static_cast<std::ptrdiff_t>(i * n);
+    return Array(shape, Vec(start, start + static_cast<std::ptrdiff_t>(n)));
+  }
+
+  void say_where_they_differ(const Array& right, const Array& other, Words& what) const {
+    const std::string order = gates_of("W", right);
+    std::string differing;
+    for (std::size_t i = 0; i < order.size() && right.dim(0) % order.size() == 0; ++i)
+      if (!equal(block(right, order.size(), i), block(other, order.size(), i).data))
+        differing += (differing.empty() ? "" : ", ") + std::string(1, order[i]);
+    if (differing.empty() || right.dim(0) % order.size()) return;
+    const auto* gru = std::get_if<GruConvention>(&model_.decoder.cell);
+    const bool reset = gru && gru->reset == GruReset::after && differing == "n";
+    what.en += "; they differ in the block of " + differing + (reset ? ", where the factor r is missing" : "");
+    what.zh += "；两者应在 " + differing + " 的块上不同" + (reset ? "：那里缺少因子 r" : "");
+  }
+
+  // Gates whose blocks are right, and those that are not: exchanged, transposed, scaled or missing.
+  bool looks_like_its_blocks(const Wrong& w) {
+    const Array* right = reference::find(reading_->exact, w.name);
+    const std::string order = right ? gates_of(w.name, *right) : "";
+    const std::size_t gates = order.size();
+    if (!gates || right->shape != w.analytic->shape) return false;
+    std::vector<Array> have, want;
+    for (std::size_t i = 0; i < gates; ++i)
+      have.push_back(block(*w.analytic, gates, i)), want.push_back(block(*right, gates, i));
+    std::string good, bad, from;
+    std::set<double> factors;
+    bool turned = true;
+    for (std::size_t i = 0; i < gates; ++i) {
+      if (equal(have[i], want[i].data)) {
+        good += (good.empty() ? "" : ", ") + std::string(1, order[i]);
+        continue;
+      }
+      bad += (bad.empty() ? "" : ", ") + std::string(1, order[i]);
+      for (std::size_t k = 0; k < gates; ++k)
+        if (k != i && equal(have[i], want[k].data)) from += (from.empty() ? "" : ", ") + std::string(1, order[k]);
+      turned = turned && have[i].shape.size() == 2 && have[i].dim(0) == have[i].dim(1) &&
+               equal(have[i], transposed(want[i]).data);
+      const double wr = dot(have[i].data, want[i].data), rr = dot(want[i].data, want[i].data);
+      Vec scaled = want[i].data;
+      for (double& x : scaled) x *= wr / rr;
+      factors.insert(rr > 0 && equal(have[i], scaled) ? std::round(wr / rr * 1e6) / 1e6 : std::nan(""));
+    }
+    const Words is = {"in the gradient of % the block of " + bad, "% 的梯度中，" + bad + " 的块"};
+    const Said look = {"compare the backward of this gate with the others", "把这个门的反向与其他门对照"};
+    const double k = factors.empty() ? std::nan("") : *factors.begin();
+    if (from.size() == bad.size()) {
+      add(w.name, "GRAD_BLOCKS_EXCHANGED", Kind::graph,
+          {is.en + " holds what belongs to " + from, is.zh + "放的是 " + from + " 的梯度"},
+          {"stack the gates' gradients in the order of the gates", "按门的顺序堆叠各门的梯度"});
+    } else if (turned) {
+      add(w.name, "GRAD_BLOCK_TRANSPOSED", Kind::graph, {is.en + " is transposed", is.zh + "被转置了"},
+          {"dU = da h^T", "dU = da h^T"});
+    } else if (factors.size() == 1 && !std::isnan(k)) {
+      add(w.name, k == 0 ? "GRAD_BLOCK_MISSING" : "GRAD_BLOCK_SCALED", Kind::graph,
+          k == 0 ? Words{is.en + " is 0: this gate's share is missing", is.zh + "为 0：缺少这个门的部分"}
+                 : Words{is.en + " is " + number(k) + " times what it should be",
+                         is.zh + "是应有值的 " + number(k) + " 倍"},
+          look);
+    } else if (!good.empty()) {
+      add(w.name, "GRAD_WRONG", Kind::graph,
+          {"the forward is right, but " + is.en + " is not; right is that of " + good,
+           "前向正确，但" + is.zh + "不对；对的是 " + good},
+          look);
+    } else {
+      return false;
+    }
     return true;
   }
 
@@ -544,8 +694,9 @@ class Gradients {
     if (is_simple(w, a)) return;
     std::vector<const WrongBackward*> fitting;
     for (const WrongBackward& way : wrong_backwards())
-      if (explains(way, w.name, analytic) && leaves_the_right(way)) fitting.push_back(&way);
-    if (!fitting.empty()) return add(w.name, fitting);
+      if (explains(way, w.name, analytic, true) && leaves_the_right(way)) fitting.push_back(&way);
+    if (!fitting.empty() && !too_many(fitting)) return add(w.name, fitting);
+    if (looks_like_another(w) || looks_like_its_blocks(w)) return;
     add(w.name, "GRAD_WRONG", Kind::graph,
         {"the forward is right, but the gradient of % is not: the backward pass is wrong",
          "前向正确，但 % 的梯度不对：反向传播有误"},

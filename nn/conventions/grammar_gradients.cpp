@@ -87,6 +87,55 @@ Term at_other_step(const Node& x, int lag) {
       Node{.op = Op::moved, .in = {std::make_shared<const Node>(x)}, .read = {.lag = lag}});
 }
 
+// The gradient of one operand of a sum, or of a matrix in it, when the factor or the slope around the sum is left out on
+// this way alone.
+bool without_the_outer(const Way& w, Grid& dx, Op around) {
+  const bool matrix = w.term.op == Op::product && w.place == 0;
+  if (w.whole() || (w.term.op != Op::sum && !matrix)) return false;
+  const Node* top = &w.term;
+  const Node* user = nullptr;
+  std::size_t place = 0;
+  for (bool through_sum = w.term.op == Op::sum;; through_sum = true) {
+    if (w.plan.uses(top).size() != 1) return false;
+    user = w.plan.uses(top)[0].first, place = w.plan.uses(top)[0].second;
+    if (user->op == around && through_sum) break;
+    if (user->op != Op::sum) return false;
+    top = user;
+  }
+  Vec factor(w.dy.size(), 1);
+  if (around == Op::times) {
+    for (std::size_t k = 0; k < user->in.size(); ++k) {
+      const Grid& other = w.plan.value(user->in[k].get());
+      if (k == place) continue;
+      if (other.size() != factor.size()) return false;
+      for (std::size_t j = 0; j < factor.size(); ++j) factor[j] *= other.x[j];
+    }
+  } else {
+    const Grid &x = w.plan.value(top), &y = w.plan.value(user);
+    const std::string name = user->function->name;
+    if ((name != "tanh" && name != "sigmoid") || x.size() != factor.size()) return false;
+    user->function->back(x.x.data(), y.x.data(), Vec(factor).data(), factor.data(), factor.size());
+  }
+  if (std::any_of(factor.begin(), factor.end(), [](double f) { return std::fabs(f) < 1e-6; })) return false;
+  Grid dy = w.dy;
+  for (std::size_t j = 0; j < factor.size(); ++j) dy.x[j] /= factor[j];
+  std::fill(dx.x.begin(), dx.x.end(), 0.0);
+  if (!matrix) {
+    for (std::size_t b = 0; b < dy.B; ++b)
+      for (std::size_t t = 0; t < dy.T; ++t)
+        for (std::size_t n = 0; n < dy.N; ++n)
+          for (std::size_t k = 0; k < dy.D && dx.D == dy.D; ++k)
+            dx.x[dx.place(b, t, n) + k] += dy.x[dy.place(b, t, n) + k];
+    return dx.D == dy.D;
+  }
+  const Grid& x = w.value(1);
+  if (x.D != dx.D || dy.D != dx.N || x.size() / x.D != dy.size() / dy.D) return false;
+  for (std::size_t p = 0; p < x.size() / x.D; ++p)
+    for (std::size_t r = 0; r < dx.N; ++r)
+      for (std::size_t k = 0; k < dx.D; ++k) dx.x[r * dx.D + k] += dy.x[p * dx.N + r] * x.x[p * x.D + k];
+  return true;
+}
+
 const Said keep_edge = {"let the gradient of %p flow into %c as well", "让 %p 的梯度也流入 %c"};
 const Said right_slope = {"derive %p again, by hand or with the gradient check",
                           "重新推导 %p 的导数，并用梯度检查核对"};
@@ -268,6 +317,18 @@ const std::vector<SlopeRule>& slope_rules() {
          dx.x = w.dy.x;
          return true;
        }},
+      {"OUTER_FACTOR_MISSING",
+       2,
+       {"the sum that %p belongs to is multiplied by another factor; on the way from %p into %c this factor is missing",
+        "%p 所在的和之后还要乘一个因子；从 %p 流入 %c 时缺少这个因子"},
+       right_slope,
+       [](const Way& w, Grid& dx) { return without_the_outer(w, dx, Op::times); }},
+      {"OUTER_SLOPE_MISSING",
+       2,
+       {"a function stands around the sum that %p belongs to; on the way from %p into %c its slope is missing",
+        "%p 所在的和外面有一个函数；从 %p 流入 %c 时缺少它的导数"},
+       right_slope,
+       [](const Way& w, Grid& dx) { return without_the_outer(w, dx, Op::apply); }},
       {"FACTOR_OTHER",
        2,
        {"%p is a product: on the way into %c it is multiplied by %c itself, not by the other factor",
