@@ -1,5 +1,5 @@
 // The exams: models with planted mistakes, and correct ones, made by people who had not read the library. What is
-// planted stands in exam.tsv of tests/fixtures/exam, exam2 and exam3, what was answered at first in first_run.tsv.
+// planted stands in exam.tsv of tests/fixtures/exam, exam2, exam3 and exam4, what was answered at first in first_run.tsv.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,6 +22,7 @@ namespace {
 const std::string exam = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam/";
 const std::string exam2 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam2/";
 const std::string exam3 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam3/";
+const std::string exam4 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam4/";
 
 std::string file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -46,7 +47,7 @@ std::set<std::string> mistakes(const Verdict& v) {
 }  // namespace
 
 TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and correct models raise no alarm") {
-  const std::pair<std::string, std::size_t> exams[] = {{exam, 50}, {exam2, 14}, {exam3, 13}};
+  const std::pair<std::string, std::size_t> exams[] = {{exam, 50}, {exam2, 14}, {exam3, 13}, {exam4, 16}};
   for (const auto& [directory, models] : exams) {
     const Json expected = parse_json(file(directory + "expected.json"));
     REQUIRE(expected.as_object().size() == models);
@@ -68,6 +69,17 @@ TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and 
   const Verdict renumbered = of("maxout_halves.safetensors", "bahdanau2014", exam2);
   REQUIRE((halves = renumbered.find("MAXOUT_HALVES")));
   CHECK(!halves->error);
+}
+
+TEST_CASE("diagnosis exam: a number read off a trace is called by the size that it is") {
+  const Verdict v = of("04.safetensors", "luong2015", exam4);
+  REQUIRE(v.find("SCALE_OTHER"));
+  CHECK(v.find("SCALE_OTHER")->sentence.en.find("which is sqrt(d_h)") != std::string::npos);
+}
+
+TEST_CASE("diagnosis exam: an activation that a framework once had is a mistake under a claim, and none without one") {
+  CHECK(of("11.safetensors", "keras_reset_before", exam4).find("GATE_HARD_SIGMOID")->error);
+  CHECK(of("11.safetensors", "onnx_lbr0", exam4).exit_status() == 0);  // where it is an option
 }
 
 TEST_CASE("diagnosis exam: a finding about gradients calls them as the file does") {
