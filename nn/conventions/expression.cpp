@@ -153,6 +153,8 @@ std::size_t row_of(Rows rows, std::size_t i, std::size_t count) {
       return 0;
     case Rows::last:
       return count - 1;
+    case Rows::reversed:
+      return count - 1 - i;
     default:
       return i;
   }
@@ -166,6 +168,7 @@ std::optional<std::size_t> place_of(Order order, long i, std::size_t n, std::siz
   if (order == Order::first) i = 0;
   if (order == Order::last) i = last;
   if (order == Order::last_real) i = last_real;
+  if (order == Order::rolled) i = (i % (last + 1) + last + 1) % (last + 1);
   if (i < 0 || i > last) return std::nullopt;
   return static_cast<std::size_t>(i);
 }
@@ -182,7 +185,7 @@ void read_along(const Read& read, int by, std::size_t all_rows, std::size_t all_
   };
   const std::size_t every_row = read.rows == Rows::mean ? all_rows : 1;
   for (std::size_t r = 0; r < rows; ++r)
-    for (std::size_t i = 0; i < places; ++i)
+    for (std::size_t i = read.order == Order::not_at_first ? 1 : 0; i < places; ++i)
       for (std::size_t m = 0; m < every_row; ++m) {
         std::size_t row = read.rows == Rows::mean ? m : row_of(read.rows, r, all_rows);
         long place = static_cast<long>(i) + by;
@@ -200,7 +203,7 @@ void read_along(const Read& read, int by, std::size_t all_rows, std::size_t all_
           for (long k = by; k <= place; ++k) add(to, row, k, share * w);
         } else if (const auto from = place_of(read.order, place, all_places, real)) {
           add(to, row, static_cast<long>(*from), share);
-        } else if (read.order == Order::kept) {
+        } else if (read.order == Order::kept || read.order == Order::not_at_first) {
           add(to, row, place, share);  // states before the first are the first, others are zero: `at` knows
         }
       }
@@ -861,10 +864,26 @@ std::string at_step(int lag, int sign = -1) {
 }
 
 std::string whose(const Read& r) {
-  static const char* rows[] = {
-      "", "next example", "previous example", "first example", "last example", "mean example", "(T, B) read as (B, T)"};
-  static const char* orders[] = {"",          "reversed", "reversed within its length", "first",      "last",
-                                 "last real", "mean",     "mean of the real",           "sum so far", "mean so far"};
+  static const char* rows[] = {"",
+                               "next example",
+                               "previous example",
+                               "first example",
+                               "last example",
+                               "mean example",
+                               "(T, B) read as (B, T)",
+                               "example in reverse order"};
+  static const char* orders[] = {"",
+                                 "reversed",
+                                 "reversed within its length",
+                                 "first",
+                                 "last",
+                                 "last real",
+                                 "mean",
+                                 "mean of the real",
+                                 "sum so far",
+                                 "mean so far",
+                                 "0 at the first step",
+                                 "rolled round"};
   std::string text = rows[static_cast<std::size_t>(r.rows)];
   if (r.of_heads) text.replace(text.find("example"), 7, "head");
   const std::string order = orders[static_cast<std::size_t>(r.order)];

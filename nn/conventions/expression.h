@@ -36,7 +36,7 @@ const std::vector<Function>& functions();  // tanh, sigmoid, relu, and whatever 
 const Function& function(const std::string& name);
 
 // Whose numbers are read, in which order, and how far away.
-enum class Rows { own, next, previous, first, last, mean, relaid };
+enum class Rows { own, next, previous, first, last, mean, relaid, reversed };
 enum class Order {
   kept,
   reversed,
@@ -47,7 +47,9 @@ enum class Order {
   mean,
   mean_of_real,
   sum_so_far,
-  mean_so_far
+  mean_so_far,
+  not_at_first,  // zeros at the first step
+  rolled         // what goes out at one end comes in at the other
 };
 struct Read {
   int lag = 0;    // steps ago

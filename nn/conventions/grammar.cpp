@@ -44,7 +44,8 @@ Term times(const Term& a, const Term& b) { return make(Op::times, {a, b}); }
 bool can_be_read(const Place& p, const Node& n) {
   if (n.op != Op::leaf || n.name != p.plan.scene().made) return &n != p.plan.root().get();
   const Order o = n.read.order;
-  return n.read.lag > 0 && (o == Order::kept || o == Order::first || o == Order::sum_so_far || o == Order::mean_so_far);
+  return n.read.lag > 0 && (o == Order::kept || o == Order::first || o == Order::sum_so_far ||
+                            o == Order::mean_so_far || o == Order::not_at_first);
 }
 
 void read_otherwise(const Place& p, std::vector<Term>& out, const std::function<void(Read&)>& change) {
@@ -174,8 +175,29 @@ const std::vector<Rule>& rules() {
        {"%n: numbers of other examples are read where %o of the own example belongs",
         "%n：读的是批中其他样本的数值，应读本样本的 %o"},
        [](const Place& p, std::vector<Term>& out) {
-         for (Rows rows : {Rows::next, Rows::previous, Rows::first, Rows::last, Rows::mean, Rows::relaid})
+         for (Rows rows :
+              {Rows::next, Rows::previous, Rows::first, Rows::last, Rows::mean, Rows::relaid, Rows::reversed})
            if (is_read(p)) read_otherwise(p, out, [&](Read& r) { r.rows = rows; });
+       }},
+      {"FIRST_STEP_ZERO",
+       3,
+       {"%n is used where %o belongs: at the first step it is 0", "用了 %n，应用 %o：第一步它是 0"},
+       [](const Place& p, std::vector<Term>& out) {
+         const bool along = is_read(p) && (p.term->lies == Lies::step || p.term->lies == Lies::pair);
+         if (along) read_otherwise(p, out, [](Read& r) { r.order = Order::not_at_first; });
+         if (is_read(p) || !is_vector(p) || is_parameter(p) || p.value.T == 1 || p.term->op == Op::carried) return;
+         Node n{.op = Op::moved, .in = {inside(p.term)}, .read = {.order = Order::not_at_first}};
+         out.push_back(outside(p.term, std::make_shared<const Node>(std::move(n))));
+       }},
+      {"ROLLED",
+       4,
+       {"%n is read where %o belongs: rolled round the end", "读了 %n，应读 %o：沿轴循环移位了"},
+       [](const Place& p, std::vector<Term>& out) {
+         for (int by : {-1, 1})
+           if (is_read(p) && (p.term->lies == Lies::position || p.term->lies == Lies::step))
+             read_otherwise(p, out, [&](Read& r) {
+               (p.term->lies == Lies::step ? r.lag : r.shift) += by, r.order = Order::rolled;
+             });
        }},
       {"REVERSED",
        3,
@@ -210,20 +232,22 @@ const std::vector<Rule>& rules() {
        {"%n is used where %o belongs: another step's, position's or example's",
         "用了 %n，应用 %o：取自别的时刻、位置或样本"},
        [](const Place& p, std::vector<Term>& out) {
-         if (is_read(p) || !is_vector(p) || is_parameter(p) || p.value.T == 1) return;
+         const bool of_heads = p.plan.scene().heads > 1 && p.value.B > p.plan.scene().B;
+         if ((is_read(p) && !of_heads) || !is_vector(p) || is_parameter(p) || p.value.T == 1) return;
          const auto add = [&](Read read) {
            Node n{.op = Op::moved, .in = {inside(p.term)}, .read = read};
            if (p.term->op == Op::carried) n.in.push_back((*p.plan.loop())->in[1]);
            out.push_back(outside(p.term, std::make_shared<const Node>(std::move(n))));
          };
+         for (Rows rows : {Rows::next, Rows::previous, Rows::first, Rows::last, Rows::mean, Rows::reversed})
+           if (of_heads) add({.rows = rows, .of_heads = true});
+         if (is_read(p)) return;  // of an example's numbers other rules know
          for (int by : {-1, 1, 2}) add({.lag = by});
          for (int by : {-1, 1})
            if (p.value.N > 1) add({.shift = by});
          for (Rows rows : {Rows::next, Rows::previous, Rows::first, Rows::last, Rows::mean}) add({.rows = rows});
          for (Order order : {Order::first, Order::reversed, Order::mean, Order::sum_so_far, Order::mean_so_far})
            add({.order = order});
-         for (Rows rows : {Rows::next, Rows::previous, Rows::first, Rows::last, Rows::mean})
-           if (p.plan.scene().heads > 1 && p.value.B > p.plan.scene().B) add({.rows = rows, .of_heads = true});
        }},
       {"OTHER_OPERAND",
        2,

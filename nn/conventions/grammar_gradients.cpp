@@ -319,14 +319,13 @@ const std::vector<SlopeRule>& slope_rules() {
        }},
       {"OUTER_FACTOR_MISSING",
        2,
-       {"the sum that %p belongs to is multiplied by another factor; on the way from %p into %c this factor is missing",
-        "%p 所在的和之后还要乘一个因子；从 %p 流入 %c 时缺少这个因子"},
+       {"the factor %f, which multiplies %p, is missing on the way into %c", "流入 %c 时缺少因子 %f，它要乘到 %p 上"},
        right_slope,
        [](const Way& w, Grid& dx) { return without_the_outer(w, dx, Op::times); }},
       {"OUTER_SLOPE_MISSING",
        2,
-       {"a function stands around the sum that %p belongs to; on the way from %p into %c its slope is missing",
-        "%p 所在的和外面有一个函数；从 %p 流入 %c 时缺少它的导数"},
+       {"the slope of %f, which stands around %p, is missing on the way into %c",
+        "流入 %c 时缺少 %p 外面那个 %f 的导数"},
        right_slope,
        [](const Way& w, Grid& dx) { return without_the_outer(w, dx, Op::apply); }},
       {"FACTOR_OTHER",
@@ -660,6 +659,24 @@ std::string replaced_in(std::string text, const char* mark, const std::string& b
   return text;
 }
 
+// What multiplies the sum that a term belongs to, or the function around it.
+std::string outer_of(const Plan& plan, const Node& term) {
+  const Node* top = &term;
+  while (plan.uses(top).size() == 1) {
+    const auto& [user, place] = plan.uses(top)[0];
+    if (user->op == Op::apply) return user->function->name;
+    if (user->op == Op::times) {
+      std::string factors;
+      for (std::size_t k = 0; k < user->in.size(); ++k)
+        if (k != place) factors += (factors.empty() ? "" : " * ") + print(user->in[k]);
+      return factors;
+    }
+    if (user->op != Op::sum) break;
+    top = user;
+  }
+  return "";
+}
+
 }  // namespace
 
 Arrays right_gradients(const BackwardCase& given) {
@@ -730,6 +747,8 @@ std::optional<Finding> explain_backward(const BackwardCase& given) {
       *side = {replaced_in(replaced_in(said.en, "%p", parent), "%c", child),
                replaced_in(replaced_in(said.zh, "%p", parent_zh), "%c", child)};
     }
+    const std::string factor = outer_of(plan, *node);
+    for (std::string* side : {&f.sentence.en, &f.sentence.zh}) *side = replaced_in(*side, "%f", factor);
     const Words part = part_words(plan, node);
     const std::string gates = wrong.ways.size() > 1 ? "every gate" : part.en,
                       gates_zh = wrong.ways.size() > 1 ? "每个门" : part.zh;
