@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include "nn/conventions/diagnosis_gradients.h"
 #include "nn/conventions/diagnosis_stages.h"
@@ -436,9 +437,9 @@ class Search {
     std::vector<Scored> tried = level0;
     std::vector<Scored> hits = matching(group, level0);
     int level = 0;
+    std::vector<Scored> level1;
     if (hits.empty()) {
       level = 1;
-      std::vector<Scored> level1;
       for (const auto& [field, k] : list)
         for (const Hypothesis& h : free_ones) {
           if (level1.size() >= budget || attempts_ >= most_attempts) break;
@@ -450,6 +451,7 @@ class Search {
       hits = matching(group, level1);
       tried.insert(tried.end(), level1.begin(), level1.end());
     }
+    if (hits.empty() && explained_by_outputs(group, level0)) return;
     if (hits.empty() && explained(group, level0, false)) return;
     if (hits.empty()) {
       level = 2;
@@ -473,6 +475,7 @@ class Search {
       tried.insert(tried.end(), level2.begin(), level2.end());
     }
     if (hits.empty() && explained(group, level0, true)) return;
+    if (hits.empty() && explained_beside_another(group, level1)) return;
     if (hits.empty()) {
       if (misfits_ == verdict_.tried - before) nothing_fits(group);
       else unknown(group, tried);
@@ -493,18 +496,180 @@ class Search {
     std::stable_sort(meant.begin(), meant.end(), [](const Meant& a, const Meant& b) {
       return std::pair(a.violations, a.notes) < std::pair(b.violations, b.notes);
     });
-    const auto formulas = [&](const Model& model, bool whole) {
-      if (trace_.kind == TraceKind::multi_head) return head_formulas(model, given_);
-      if (trace_.kind == TraceKind::recurrent) return run_formulas(model, given_);
-      std::vector<Formula> made;
-      for (Stage stage : group.stages)
-        if (there(output_of(stage))) made.push_back(decoder_formula(model, given_, stage, whole));
-      return made;
-    };
+    const auto formulas = [&](const Model& model, bool whole) { return formulas_of(group, model, given_, whole); };
     const Explained found = explain(meant, formulas, {tolerance_, apart_, deep});
+    return take(group, found, free_ones);
+  }
+
+  std::vector<Formula> formulas_of(const Group& group, const Model& model, const Arrays& on, bool whole) const {
+    if (trace_.kind == TraceKind::multi_head) return head_formulas(model, on);
+    if (trace_.kind == TraceKind::recurrent) return run_formulas(model, on);
+    std::vector<Formula> made;
+    for (Stage stage : group.stages)
+      if (there(output_of(stage))) made.push_back(decoder_formula(model, on, stage, whole));
+    return made;
+  }
+
+  // A run whose states are right inside, and whose outputs are changed on their way out.
+  bool explained_by_outputs(const Group& group, const std::vector<Scored>& free_ones) {
+    if (trace_.kind != TraceKind::recurrent || !there("h")) return false;
+    const Array &wanted = get(given_, "h"), *mask = reference::find(given_, "mask");
+    const std::size_t B = wanted.dim(0), T = wanted.dim(1), parts = trace_.directions, d = wanted.dim(2) / parts;
+    constexpr std::size_t least_numbers = 6;
+    if (wanted.data.size() < parts * least_numbers || d == 0) return false;
+    struct Way {
+      const char* code;
+      std::string used, used_zh;
+      std::function<Vec(const Array& h, std::size_t b, std::size_t t, std::size_t first)> row;
+    };
+    const auto own = [d](const Array& h, std::size_t b, std::size_t t, std::size_t first) {
+      return copy(h.row({b, t}).subspan(first, d));
+    };
+    for (const Scored& s : free_ones) {
+      const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
+      if (!model) continue;
+      Array h;
+      try {
+        h = get(stage_outputs(*model, given_, group.stages), "h");
+      } catch (const std::invalid_argument&) {
+        continue;  // sizes that do not go with this hypothesis
+      }
+      if (h.shape != wanted.shape) continue;
+      std::vector<Way> ways = {{"", "h_t", "h_t", own}};
+      for (const Function& f : functions())
+        ways.push_back({"RUN_OUTPUT_FUNCTION", std::string(f.name) + "(h_t)", std::string(f.name) + "(h_t)",
+                        [&f, own](const Array& of, std::size_t b, std::size_t t, std::size_t first) {
+                          Vec y = own(of, b, t, first);
+                          f.apply(y.data(), y.size());
+                          return y;
+                        }});
+      for (const long by : {-1L, 1L})
+        ways.push_back({"RUN_OUTPUT_OTHER_STEP", by < 0 ? "h_{t-1}" : "h_{t+1}", by < 0 ? "h_{t-1}" : "h_{t+1}",
+                        [by, T, d, own](const Array& of, std::size_t b, std::size_t t, std::size_t first) {
+                          const long at = static_cast<long>(t) + by;
+                          return at < 0 || at >= static_cast<long>(T) ? Vec(d)
+                                                                      : own(of, b, static_cast<std::size_t>(at), first);
+                        }});
+      if (const Array& x = get(given_, "x"); x.dim(2) == d)
+        ways.push_back({"RUN_OUTPUT_RESIDUAL", "h_t + x_t", "h_t + x_t",
+                        [&x, own](const Array& of, std::size_t b, std::size_t t, std::size_t first) {
+                          return add(own(of, b, t, first), x.row({b, t}));
+                        }});
+      // How far a part is from k times what a way makes of it; k is fitted for the plain way alone.
+      const auto distance = [&](const Way& way, std::size_t part, double& k) {
+        Vec made, want;
+        for (std::size_t b = 0; b < B; ++b)
+          for (std::size_t t = 0; t < T; ++t) {
+            if (mask && mask->at({b, t}) == 0) continue;
+            const Vec y = way.row(h, b, t, part * d), z = own(wanted, b, t, part * d);
+            made.insert(made.end(), y.begin(), y.end()), want.insert(want.end(), z.begin(), z.end());
+          }
+        const double square = dot(made, made);
+        if (made.size() < least_numbers || !(square > 0)) return infinite;
+        k = std::string(way.code).empty() ? dot(made, want) / square : 1;
+        double most = 0, size = 1e-300;
+        for (std::size_t i = 0; i < made.size(); ++i)
+          most = std::max(most, std::fabs(k * made[i] - want[i])), size = std::max(size, std::fabs(want[i]));
+        return most / size;
+      };
+      std::vector<Finding> found;
+      double agreement = 0;
+      for (std::size_t part = 0; part < parts; ++part) {
+        const auto way = std::find_if(ways.begin(), ways.end(), [&](const Way& w) {
+          double k = 1;
+          const double r = distance(w, part, k);
+          if (r < tolerance_) agreement = std::max(agreement, r);
+          else verdict_.next = std::min(verdict_.next, r);
+          ++verdict_.tried;
+          return r < tolerance_;
+        });
+        if (way == ways.end()) {
+          found.clear();
+          break;
+        }
+        double k = 1;
+        distance(*way, part, k);
+        const bool plain = std::string(way->code).empty();
+        if (plain && std::fabs(k - 1) < 10 * tolerance_) continue;
+        const bool round = std::fabs(k - .5) < 1e-6 || std::fabs(k - 2) < 1e-6;
+        const std::string factor = print(number(k)), size = round ? "" : as_size(k, given_, 0, single_ ? 1e-4 : 1e-7);
+        const std::string used = plain ? factor + " h_t" : way->used;
+        const Words whose = parts == 1 ? Words{"", ""}
+                            : part     ? Words{" of the backward direction", "反向的"}
+                                       : Words{" of the forward direction", "正向的"};
+        Finding f;
+        f.code = plain ? "RUN_OUTPUT_SCALED" : way->code;
+        f.where = where_of(group);
+        f.sentence = {"the states are right inside; what is handed out" + whose.en + " is " + used +
+                          (size.empty() || !plain ? "" : " (" + factor + " is " + size + ")") + ", where h_t belongs",
+                      "内部的状态是对的；交出的" + whose.zh + "输出是 " + used + "，应为 h_t"};
+        f.used = "output_t = " + used;
+        f.paper = "output_t = h_t";
+        f.fix = {"hand out h_t as the cell gives it", "原样交出循环单元给出的 h_t"};
+        f.test = "CHECK(check_reference(cell, inputs, claimed).passed);";
+        found.push_back(f);
+      }
+      if (found.empty()) continue;
+      for (std::size_t i : group.fields)
+        if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
+      report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+      verdict_.findings.insert(verdict_.findings.end(), found.begin(), found.end());
+      verdict_.checked = true, forward_differs_ = true;
+      verdict_.agreement = std::max(verdict_.agreement, agreement);
+      return true;
+    }
+    return false;
+  }
+
+  // Two mistakes, one of them of the library: choices that are rare first, then what comes closest by itself.
+  bool explained_beside_another(const Group& group, std::vector<Scored> with_one) {
+    const auto is_choice = [&](const Scored& s) {
+      return std::any_of(group.fields.begin(), group.fields.end(),
+                         [&](std::size_t i) { return s.hypothesis[i] >= 0 && option(i, s.hypothesis[i]).rare; });
+    };
+    std::stable_sort(with_one.begin(), with_one.end(), [&](const Scored& a, const Scored& b) {
+      return std::make_tuple(trouble(group, a.hypothesis).violations, !is_choice(a), a.residual) <
+             std::make_tuple(trouble(group, b.hypothesis).violations, !is_choice(b), b.residual);
+    });
+    constexpr std::size_t most_models = 8, most_tried = 15000;
+    std::vector<Meant> meant;
+    for (std::size_t k = 0; k < with_one.size() && meant.size() < most_models; ++k) {
+      const std::optional<Model> model = build(group, with_one[k].hypothesis);
+      if (!model || !model->edits.empty() || !formulas_give_what_the_model_gives(group, *model)) continue;
+      meant.push_back({k, *model, 0, meant.size()});
+    }
+    const auto formulas = [&](const Model& model, bool whole) { return formulas_of(group, model, given_, whole); };
+    return take(group, explain(meant, formulas, {tolerance_, apart_, false, most_tried}), with_one);
+  }
+
+  // Trees are not written for every mistake of the library.
+  bool formulas_give_what_the_model_gives(const Group& group, const Model& model) const {
+    try {
+      const Arrays made = stage_outputs(model, given_, group.stages);
+      Arrays on = given_;
+      for (const std::string& name : group.outputs)
+        if (const Array* a = reference::find(made, name)) on[name] = *a;
+      // A run's states come from the run; a decoder's stages read those of the trace.
+      const bool alone = trace_.kind != TraceKind::decoder;
+      const std::vector<Formula> formulas = formulas_of(group, model, alone ? on : given_, true),
+                                 wanted = formulas_of(group, model, on, true);
+      for (std::size_t k = 0; k < formulas.size(); ++k) {
+        const Grid got = evaluate(formulas[k].term, formulas[k].scene);
+        const Vec& want = wanted[k].wanted.data;
+        if (got.x.size() != want.size()) return false;
+        for (std::size_t i = 0; i < want.size(); ++i) {
+          const bool counts = wanted[k].counts.empty() || wanted[k].counts[i / wanted[k].wanted.dim(2)] != 0;
+          if (counts && !(std::fabs(got.x[i] - want[i]) < 1e-9 * std::max(1.0, std::fabs(want[i])))) return false;
+        }
+      }
+      return !formulas.empty();
+    } catch (const std::invalid_argument&) { return false; }
+  }
+
+  bool take(const Group& group, const Explained& found, const std::vector<Scored>& models) {
     verdict_.tried += found.tried;
     if (found.findings.empty()) return false;
-    const Hypothesis& h = free_ones[found.id].hypothesis;
+    const Hypothesis& h = models[found.id].hypothesis;
     for (std::size_t i : group.fields)
       if (chosen_[i] <= 0 || h[i] > 0) chosen_[i] = h[i];
     report(group, h, {codes(group, h)}, {}, 1);
@@ -797,6 +962,10 @@ class Search {
       return {Kind::convention,
               {"; the first step agrees, later ones do not: what a step hands on to the next is not what it should be",
                "；第一步相符，之后不符：某一步交给下一步的东西不对"}};
+    if (trace_.kind == TraceKind::decoder && agrees_after_first(group, tried))
+      return {Kind::convention,
+              {"; only the first step disagrees: what it is given in the place of a step before it is wrong",
+               "；只有第一步不符：它得到的、代替前一步的东西不对"}};
     if (in(Stage::run) && trace_.directions == 2 && trace_.layers == 1) {
       if (const auto seen = half_that_agrees(group, tried)) return *seen;
     }
@@ -855,6 +1024,34 @@ class Search {
                          : Words{"; the first half of h agrees, the second does not", "；h 的前一半相符，后一半不符"}}};
     }
     return std::nullopt;
+  }
+
+  // Whether a hypothesis without mistakes gives every step but the first, from the trace's own states.
+  bool agrees_after_first(const Group& group, const std::vector<Scored>& tried) const {
+    const auto later = [](const std::string& name, const Array& a) {
+      const std::size_t first = name == "s" || name == "m" ? 2 : 1, T = a.dim(1), row = a.data.size() / a.dim(0) / T;
+      Array cut({a.dim(0), T - first, row});
+      for (std::size_t b = 0; b < a.dim(0); ++b)
+        std::copy_n(a.data.begin() + static_cast<std::ptrdiff_t>((b * T + first) * row), (T - first) * row,
+                    cut.data.begin() + static_cast<std::ptrdiff_t>(b * (T - first) * row));
+      return cut;
+    };
+    if (!there("s") || get(given_, "s").dim(1) < 3) return false;
+    for (const Scored& s : tried) {
+      const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
+      if (!model) continue;
+      try {
+        const Arrays got = stage_outputs(*model, given_, group.stages);
+        if (std::all_of(group.outputs.begin(), group.outputs.end(), [&](const std::string& name) {
+              const Array *a = reference::find(got, name), &wanted = get(given_, name);
+              return a && a->shape == wanted.shape && difference(later(name, *a), later(name, wanted)) < tolerance_;
+            }))
+          return true;
+      } catch (const std::invalid_argument&) {
+        continue;  // sizes that do not go with this hypothesis
+      }
+    }
+    return false;
   }
 
   // Whether a hypothesis without mistakes gives the first step of the trace.

@@ -15,8 +15,7 @@ using namespace reference;
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-constexpr std::size_t least_numbers = 6;        // that must agree before anything is called by a name
-constexpr std::size_t most_evaluated = 150000;  // mistakes tried in all formulas together
+constexpr std::size_t least_numbers = 6;  // that must agree before anything is called by a name
 
 // Largest difference relative to the largest number, over the rows that count; `off` gets the differences.
 double difference(const Grid& got, const Formula& f, Grid* off = nullptr) {
@@ -146,8 +145,9 @@ class Search {
                           [&](const Mistake& m) { take(m, difference(plan->changed(m.change), formula)); });
     } else {
       each_mistake(*plan, judged_.deep, [&](const Mistake& m) {
-        if (out_.tried >= most_evaluated) return;
+        if (work_ >= judged_.most) return;
         ++out_.tried;
+        work_ += plan->loop() ? 3 : 1;  // a loop is run step by step
         try {
           take(m, difference(plan->changed(m.change), formula));
         } catch (const std::invalid_argument&) {
@@ -224,6 +224,7 @@ class Search {
   const std::function<std::vector<Formula>(const Model&, bool)>& formulas_of_;
   const Judged& judged_;
   Explained out_;
+  std::size_t work_ = 0;
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Explained {
 struct Judged {
   double tolerance = 1e-9, apart = 1e-4;  // agreement and difference
   bool deep = false;                      // with the deep rules, and with numbers read off the trace, instead
+  std::size_t most = 120000;              // mistakes tried in all formulas together, those of loops count thrice
 };
 
 // formulas_of(model, whole) lists the formulas of the outputs that have to be explained, on all numbers or on some; it

@@ -258,13 +258,25 @@ TEST_CASE("diagnosis exam: of two directions, the one that agrees is named") {
     Array& h = spoiled.arrays.at("h");
     const std::size_t d = h.dim(2);
     for (std::size_t k = 0; k < h.data.size(); ++k)
-      if (k % d < d / 2 ? row.first : row.second) h.data[k] *= 1.1;
+      if (k % d < d / 2 ? row.first : row.second) h.data[k] += .1 * static_cast<double>(k % 3);
     const Verdict v = diagnose(spoiled);
     INFO(v.text());
     REQUIRE(v.find("UNKNOWN"));
     CHECK(v.find("UNKNOWN")->kind == row.kind);
     CHECK(v.find("UNKNOWN")->sentence.en.find(row.said) != std::string::npos);
   }
+}
+
+TEST_CASE("diagnosis exam: outputs that are changed on their way out are told from states that are wrong inside") {
+  Trace trace = read_trace(exam + "c5_bidirectional.safetensors");
+  Array& h = trace.arrays.at("h");
+  const std::size_t d = h.dim(2);
+  for (std::size_t k = 0; k < h.data.size(); ++k)
+    if (k % d >= d / 2) h.data[k] *= 1.1;
+  const Verdict v = diagnose(trace);
+  INFO(v.text());
+  CHECK(mistakes(v) == std::set<std::string>{"RUN_OUTPUT_SCALED"});
+  CHECK(v.findings.front().sentence.en.find("of the backward direction is 1.1 h_t") != std::string::npos);
 }
 
 TEST_CASE("diagnosis exam: the number of heads is found where averaged weights hide it, or asked for") {
