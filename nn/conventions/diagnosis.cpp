@@ -687,7 +687,7 @@ class Search {
     if (std::find(group.stages.begin(), group.stages.end(), Stage::run) != group.stages.end()) {
       const Array& x = get(seen_, "x");
       for (const auto& [name, a] : seen_)
-        if (name[0] == 'W' || name[0] == 'U') work += static_cast<double>(a.data.size() * x.dim(0) * x.dim(1)) * .5;
+        if (name[0] == 'W' || name[0] == 'U') work += static_cast<double>(a.data.size() * x.dim(0) * x.dim(1));
     }
     return std::clamp<std::size_t>(static_cast<std::size_t>(4e7 / work), 2000, options_.most);
   }

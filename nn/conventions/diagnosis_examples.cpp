@@ -291,7 +291,7 @@ Trace make_example(const Recipe& recipe, const Choices& choices, std::uint64_t s
 
 Confusion confusion_matrix(const Recipe& recipe, const Choices& choices, std::uint64_t seed) {
   Confusion out;
-  std::vector<Choices> all = {choices};
+  std::vector<Trace> all = {make_example(recipe, choices, seed)};
   out.names = {"as it should be"};
   out.codes = {""};
   for (const Field& f : fields()) {
@@ -301,19 +301,17 @@ Confusion confusion_matrix(const Recipe& recipe, const Choices& choices, std::ui
       Choices with = choices;
       with.emplace_back(f.name, o.id);
       try {
-        (void)make_example(recipe, with, seed);
+        all.push_back(make_example(recipe, with, seed));
       } catch (const std::invalid_argument&) {
         continue;  // no such model of this kind
       }
-      all.push_back(with);
       out.names.push_back(std::string(f.name) + "=" + o.id);
       out.codes.push_back(o.code);
     }
   }
   out.agrees.assign(all.size(), std::vector<bool>(all.size()));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Trace made = make_example(recipe, all[i], seed);
-    const Verdict verdict = diagnose(made);
+    const Verdict verdict = diagnose(all[i]);
     std::set<std::string> alike;
     if (verdict.findings.empty()) alike.insert("");
     for (const Finding& f : verdict.findings) {

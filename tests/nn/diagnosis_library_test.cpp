@@ -108,7 +108,7 @@ TEST_CASE("diagnosis: each entry of the library says in both languages what, how
 }
 
 TEST_CASE("diagnosis: random correct models raise no alarm and are named as what they are") {
-  const std::size_t n = runs(1000, 10000);
+  const std::size_t n = runs(testing::slower > 1 ? 200 : 1000, 10000);
   std::size_t named = 0, left_open = 0;
   for (std::size_t k = 0; k < n; ++k) {
     CAPTURE(k);
