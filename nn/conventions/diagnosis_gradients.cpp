@@ -586,6 +586,50 @@ class Gradients {
     return false;
   }
 
+  // The right numbers of a sequence (B, T, d) at other steps or examples.
+  bool looks_reordered(const Wrong& w) {
+    const Array* right = reference::find(reading_->exact, w.name);
+    if (!right || right->shape.size() != 3 || right->shape != w.analytic->shape) return false;
+    const std::size_t B = right->dim(0), T = right->dim(1);
+    const struct {
+      const char* code;
+      std::function<std::size_t(std::size_t, std::size_t)> from;  // B T: zeros
+      Said sentence;
+    } ways[] = {
+        {"GRAD_TIME_REVERSED",
+         [T](std::size_t b, std::size_t t) { return b * T + T - 1 - t; },
+         {"the gradient of % runs backwards in time", "% 的梯度沿时间颠倒了"}},
+        {"GRAD_OTHER_STEP",
+         [B, T](std::size_t b, std::size_t t) { return t + 1 < T ? b * T + t + 1 : B * T; },
+         {"the gradient of % stands one step too early", "% 的梯度早了一步"}},
+        {"GRAD_OTHER_STEP",
+         [B, T](std::size_t b, std::size_t t) { return t ? b * T + t - 1 : B * T; },
+         {"the gradient of % stands one step too late", "% 的梯度晚了一步"}},
+        {"GRAD_OTHER_EXAMPLE",
+         [B, T](std::size_t b, std::size_t t) { return (b + 1) % B * T + t; },
+         {"the gradient of % is the next example's", "% 的梯度是下一个样本的"}},
+        {"GRAD_OTHER_EXAMPLE",
+         [B, T](std::size_t b, std::size_t t) { return (b + B - 1) % B * T + t; },
+         {"the gradient of % is the previous example's", "% 的梯度是上一个样本的"}},
+        {"GRAD_OTHER_EXAMPLE",
+         [B, T](std::size_t b, std::size_t t) { return (B - 1 - b) * T + t; },
+         {"the gradient of % stands in reverse order of the batch", "% 的梯度沿批次颠倒了"}},
+    };
+    for (const auto& way : ways) {
+      Array moved(right->shape);
+      for (std::size_t b = 0; b < B; ++b)
+        for (std::size_t t = 0; t < T; ++t)
+          if (const std::size_t from = way.from(b, t); from < B * T)
+            moved.set_row({b, t}, right->row({from / T, from % T}));
+      if (!equal(*w.analytic, moved.data)) continue;
+      add(w.name, way.code, Kind::graph, way.sentence,
+          {"write each step's and each example's gradient to its own place",
+           "把每一步、每个样本的梯度写到它自己的位置"});
+      return true;
+    }
+    return false;
+  }
+
   std::size_t batch() const {
     for (const char* name : {"y_emb", "x", "query"})
       if (const Array* a = reference::find(inputs_, name)) return std::max<std::size_t>(a->dim(0), 1);
@@ -696,7 +740,7 @@ class Gradients {
     for (const WrongBackward& way : wrong_backwards())
       if (explains(way, w.name, analytic, true) && leaves_the_right(way)) fitting.push_back(&way);
     if (!fitting.empty() && !too_many(fitting)) return add(w.name, fitting);
-    if (looks_like_another(w) || looks_like_its_blocks(w)) return;
+    if (looks_like_another(w) || looks_like_its_blocks(w) || looks_reordered(w)) return;
     add(w.name, "GRAD_WRONG", Kind::graph,
         {"the forward is right, but the gradient of % is not: the backward pass is wrong",
          "前向正确，但 % 的梯度不对：反向传播有误"},

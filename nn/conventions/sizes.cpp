@@ -35,8 +35,11 @@ std::string as_size(double x, const reference::Arrays& arrays, std::size_t heads
     const double size = static_cast<double>(n), root = std::sqrt(size);
     const std::pair<double, std::string> forms[] = {
         {size, name}, {1 / size, "1/" + name}, {root, "sqrt(" + name + ")"}, {1 / root, "1/sqrt(" + name + ")"}};
-    for (const auto& [value, form] : forms)
+    const bool counts = name == "B" || name == "T_dec" || name == "T_q" || name == "vocab";  // nobody takes their roots
+    for (std::size_t k = 0; k < (counts ? 2u : 4u); ++k) {
+      const auto& [value, form] = forms[k];
       if (std::fabs(x - value) <= precision * value) text += (text.empty() ? "" : " = ") + form;
+    }
   }
   return text;
 }

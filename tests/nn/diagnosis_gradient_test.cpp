@@ -363,3 +363,40 @@ TEST_CASE("diagnosis: where s_0 comes through a bridge, the bridge's gradient is
   for (double& x : trace.gradients.at("W_s").data) x = -x;
   CHECK(diagnose(trace).code() == "GRAD_SIGN");
 }
+
+TEST_CASE("diagnosis: a gradient that is right elsewhere is named by what it is instead") {
+  const std::string path = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam4/15.safetensors";
+  using Change = void (*)(reference::Arrays&);
+  const struct {
+    Change change;
+    const char* code;
+  } rows[] = {
+      {[](reference::Arrays& g) {
+         reference::Array& x = g.at("x");
+         const reference::Array right = x;
+         for (std::size_t b = 0; b < x.dim(0); ++b)
+           for (std::size_t t = 0; t < x.dim(1); ++t) x.set_row({b, t}, right.row({b, x.dim(1) - 1 - t}));
+       },
+       "GRAD_TIME_REVERSED"},
+      {[](reference::Arrays& g) {  // r and z change places
+         reference::Vec& U = g.at("U").data;
+         const auto third = static_cast<std::ptrdiff_t>(U.size() / 3);
+         std::swap_ranges(U.begin(), U.begin() + third, U.begin() + third);
+       },
+       "GRAD_BLOCKS_EXCHANGED"},
+      {[](reference::Arrays& g) {
+         g.at("b_u") = g.at("b");
+         for (double& x : g.at("b_u").data) x = -x;
+       },
+       "GRAD_COPIED"},
+  };
+  for (const auto& row : rows) {
+    Trace trace = read_trace(path);
+    trace.gradients.erase("b_u");  // the one that is wrong there
+    if (std::string(row.code) == "GRAD_COPIED") trace.gradients["b_u"] = reference::Array();
+    row.change(trace.gradients);
+    const Verdict v = diagnose(trace);
+    INFO(v.text());
+    CHECK(v.code() == row.code);
+  }
+}
