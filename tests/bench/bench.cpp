@@ -266,7 +266,7 @@ std::string scaling_table(const Plan& plan, const std::optional<fs::path>& pictu
 
 // Puts the text into the page, between the line that names this command and the next end mark.
 void renew_page(const fs::path& page, const std::string& command, const std::string& text) {
-  const std::string old = read_file(page), mark = "<!-- numbers: " + command + " -->\n", close = "<!-- end -->";
+  const std::string old = read_file(page), mark = "<!-- bench: " + command + " -->\n", close = "<!-- end -->";
   const std::size_t begin = old.find(mark), end = begin == std::string::npos ? begin : old.find(close, begin);
   if (end == std::string::npos) throw std::invalid_argument(page.string() + " has no block with the line " + mark);
   write_file(page, old.substr(0, begin) + mark + "```text\n" + text + "```\n" + old.substr(end));

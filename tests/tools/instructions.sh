@@ -9,6 +9,8 @@ set -eu
 mode=$1
 record=$2/tests/bench/instructions.txt
 program=${3:-}
+# Counting happens in a directory of its own.
+case $program in "" | /*) ;; *) program=$PWD/$program ;; esac
 compiler=${4:-}
 cases='chain_tanh_64 bahdanau_d16_T20_B1 gru_d16 gradcheck_attention checkpoint'
 recorded_for=$(sed -n 's/^compiler //p' "$record" 2>/dev/null || :)
