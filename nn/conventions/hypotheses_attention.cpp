@@ -209,14 +209,16 @@ Field score_field() {
         score(m).score = Score::additive;
         return has(a, "W_a") && has(a, "U_a") && has(a, "v_a");
       },
-      {"additive score", "加性打分"}, "e_i = v_a . tanh(W_a q + U_a h_i)", "use the score that the claimed paper uses");
+      {"additive score", "加性打分"}, "e_i = v_a . tanh(W_a q + U_a h_i)",
+      "nothing under Luong, whose concat score it is with W_a in two blocks, W_a and U_a; else use the claimed score");
   kind(
       "concat", "SCORE_CONCAT",
       [](Model& m, const Arrays& a) {
         score(m).score = Score::concat;
         return has(a, "W_a") && !has(a, "U_a") && has(a, "v_a") && !has(a, "b_v");
       },
-      {"concat score", "拼接打分"}, "e_i = v_a . tanh(W_a [q; h_i])", "use the score that the claimed paper uses");
+      {"concat score", "拼接打分"}, "e_i = v_a . tanh(W_a [q; h_i])",
+      "nothing under Bahdanau, whose additive score it is with W_a and U_a side by side; else use the claimed score");
   kind(
       "mlp", "SCORE_MLP",
       [](Model& m, const Arrays& a) {
@@ -1084,6 +1086,16 @@ std::vector<Field> weight_fields() {
        .sentence = {"the softmax is applied twice, so the weights are almost uniform",
                     "softmax 做了两次，权重几乎均匀"},
        .used = "alpha = softmax(softmax(e))",
+       .paper = softmax,
+       .fix = {"apply softmax once", "只做一次 softmax"},
+       .test = "CHECK(one huge score gives weight 1);"},
+      {.id = "twice_masked",
+       .code = "ATTN_SOFTMAX_TWICE",
+       .apply = [](Model& m,
+                   const Arrays& a) { return attention(m).normaliser = Normaliser::softmax_twice_masked, padded(a); },
+       .sentence = {"the softmax is applied twice, masked both times, so the weights are almost uniform",
+                    "softmax 做了两次，两次都用了掩码，权重几乎均匀"},
+       .used = "alpha = softmax(softmax(e, mask), mask)",
        .paper = softmax,
        .fix = {"apply softmax once", "只做一次 softmax"},
        .test = "CHECK(one huge score gives weight 1);"},

@@ -83,6 +83,12 @@ Vec normalised(const AttentionConvention& c, Vec e) {
   switch (c.normaliser) {
     case Normaliser::softmax_twice:
       return activate(Activation::softmax, activate(Activation::softmax, std::move(e)));
+    case Normaliser::softmax_twice_masked: {
+      Vec once = activate(Activation::softmax, e);
+      for (std::size_t k = 0; k < e.size(); ++k)
+        if (!std::isfinite(e[k])) once[k] = e[k];
+      return activate(Activation::softmax, std::move(once));
+    }
     case Normaliser::over_sum:
       return divided(e, sum_of(e));
     case Normaliser::over_max:

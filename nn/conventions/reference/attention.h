@@ -13,7 +13,8 @@ namespace gradus::reference {
 // batch for each head.
 enum class SoftmaxAxis { keys, batch, queries, singleton, keys_and_queries, batch_and_keys, all, heads, batch_of_head };
 // softmax is right; the others are what people write instead. unshifted overflows; hardmax takes the first largest; exp
-// lacks the division; log_softmax keeps the logarithm; softmax_of_tanh squashes the scores first.
+// lacks the division; log_softmax keeps the logarithm; softmax_of_tanh squashes the scores first. What is masked gets
+// weight from softmax_twice, and none from softmax_twice_masked.
 enum class Normaliser {
   softmax,
   unshifted_softmax,
@@ -26,7 +27,8 @@ enum class Normaliser {
   hardmax,
   exp,
   log_softmax,
-  softmax_of_tanh
+  softmax_of_tanh,
+  softmax_twice_masked
 };
 
 // Whose mask is read (true = may be attended). Mistakes: the query's own mask, the mask inverted, off by one at the end
