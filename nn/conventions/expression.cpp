@@ -863,7 +863,8 @@ std::string at_step(int lag, int sign = -1) {
   return std::string("t") + (sign * lag > 0 ? "+" : "-") + std::to_string(std::abs(lag));
 }
 
-std::string whose(const Read& r) {
+// onward: how far away, for what is rolled.
+std::string whose(const Read& r, int onward = 0) {
   static const char* rows[] = {"",
                                "next example",
                                "previous example",
@@ -883,10 +884,14 @@ std::string whose(const Read& r) {
                                  "sum so far",
                                  "mean so far",
                                  "0 at the first step",
-                                 "rolled round"};
+                                 ""};
   std::string text = rows[static_cast<std::size_t>(r.rows)];
   if (r.of_heads) text.replace(text.find("example"), 7, "head");
-  const std::string order = orders[static_cast<std::size_t>(r.order)];
+  std::string order = orders[static_cast<std::size_t>(r.order)];
+  if (r.order == Order::rolled)
+    order = onward > 0   ? "one ahead, the last reads the first"
+            : onward < 0 ? "one behind, the first reads the last"
+                         : "rolled round the end";
   if (!order.empty()) text += (text.empty() ? "" : ", ") + order;
   return text.empty() ? "" : "[" + text + "]";
 }
@@ -906,7 +911,7 @@ std::string print_leaf(const Node& n) {
     if (n.read.shift) index += (n.read.shift > 0 ? "+" : "-") + std::to_string(std::abs(n.read.shift));
   }
   if (!index.empty()) name += index.size() > 1 ? "_{" + index + "}" : "_" + index;
-  return name + whose(n.read);
+  return name + whose(n.read, n.lies == Lies::position ? n.read.shift : -n.read.lag);
 }
 
 std::string bracketed(const Term& t) {

@@ -74,15 +74,19 @@ std::vector<Term> others(const Place& p) {
     }
   }
   const std::pair<const char*, Lies> arrays[] = {
-      {"s", Lies::step},      {"y_emb", Lies::step},   {"x", Lies::step},         {"c", Lies::step},
-      {"htilde", Lies::step}, {"m", Lies::step},       {"cell_0", Lies::example}, {"H", Lies::position},
-      {"query", Lies::step},  {"key", Lies::position}, {"value", Lies::position}};
+      {"s", Lies::step},      {"y_emb", Lies::step},  {"x", Lies::step},       {"c", Lies::step},
+      {"htilde", Lies::step}, {"logits", Lies::step}, {"m", Lies::step},       {"cell_0", Lies::example},
+      {"H", Lies::position},  {"query", Lies::step},  {"key", Lies::position}, {"value", Lies::position}};
   for (const auto& [name, lies] : arrays) {
     const Array* a = find(*p.plan.scene().arrays, name);
     const bool by_position = lies == Lies::position;
     if (!a || a->shape.back() != p.value.D || by_position != (p.value.N > 1)) continue;
-    for (int lag = 0; lag < (lies == Lies::step ? 2 : 1); ++lag) {
-      const Term t = leaf(name, lies, {.lag = lag});
+    std::vector<Read> reads = {{}};
+    if (lies == Lies::step) reads.push_back({.lag = 1});
+    // A state before the first is s_0; who starts with a fed vector of zeros does not read it.
+    if (std::string(name) == "s" || std::string(name) == "m") reads.push_back({.lag = 1, .order = Order::not_at_first});
+    for (const Read& read : reads) {
+      const Term t = leaf(name, lies, read);
       const bool same = p.term->op == Op::leaf && p.term->name == name;
       const auto printed = print(t);
       if (same || !can_be_read(p, *t) ||
@@ -123,7 +127,7 @@ std::vector<AttentionConvention> other_weights(const Place& p, bool pairs) {
   for (SoftmaxAxis axis : {SoftmaxAxis::batch, SoftmaxAxis::queries, SoftmaxAxis::singleton,
                            SoftmaxAxis::keys_and_queries, SoftmaxAxis::batch_and_keys, SoftmaxAxis::all})
     if (p.plan.scene().whole) ways.push_back([axis](C& c) { c.axis = axis; });
-  for (int k = 0; k <= static_cast<int>(Normaliser::softmax_of_tanh); ++k)
+  for (int k = 0; k <= static_cast<int>(Normaliser::softmax_twice_masked); ++k)
     if (k != static_cast<int>(Normaliser::unshifted_softmax))
       ways.push_back([k](C& c) { c.normaliser = static_cast<Normaliser>(k); });
   for (int k = 0; k <= static_cast<int>(MaskRead::shortest_first); ++k)
@@ -191,7 +195,7 @@ const std::vector<Rule>& rules() {
        }},
       {"ROLLED",
        4,
-       {"%n is read where %o belongs: rolled round the end", "读了 %n，应读 %o：沿轴循环移位了"},
+       {"%n is read where %o belongs", "读了 %n，应读 %o"},
        [](const Place& p, std::vector<Term>& out) {
          for (int by : {-1, 1})
            if (is_read(p) && (p.term->lies == Lies::position || p.term->lies == Lies::step))
@@ -694,7 +698,8 @@ Words about_weights(const AttentionConvention& c, const AttentionConvention& rig
                                      {"1 for the largest", "最大者取 1"},
                                      {"exp without a division", "exp 而不相除"},
                                      {"log softmax", "log softmax"},
-                                     {"softmax of tanh", "tanh 的 softmax"}};
+                                     {"softmax of tanh", "tanh 的 softmax"},
+                                     {"softmax twice, masked both times,", "两次都带掩码的 softmax "}};
   static const Said reads[] = {{"the keys' mask", "键的掩码"},
                                {"the queries' mask", "查询的掩码"},
                                {"the mask inverted", "取反的掩码"},

@@ -50,6 +50,11 @@ template <class F> bool at_places(Grid& dx, F kept) {  // kept(b, t)
         if (!kept(b, t)) dx.x[dx.place(b, t, 0) + k] = 0;
   return true;
 }
+// Into what one step hands on to the next.
+bool is_carry(const Way& w) {
+  const Node& n = w.operand();
+  return n.op == Op::leaf && n.lies == Lies::step && n.read.lag == 1 && (n.name == "m" || n.name == "s");
+}
 bool multiplied_by(Grid& dx, double factor) {
   for (double& x : dx.x) x *= factor;
   return factor != 1;
@@ -405,12 +410,23 @@ const std::vector<SlopeRule>& slope_rules() {
        [](const Way& w, Grid& dx) {
          return of_other_operand(w, dx, [](const Node& x) { return x.op == Op::times ? x.in.back() : nullptr; });
        }},
+      {"CARRY_DETACHED",
+       2,
+       {"%c is detached between the steps: its carry is lost, and the first step's gradient alone goes on",
+        "%c 在步与步之间被 detach：传递的梯度丢失，只剩第一步的"},
+       {"let the gradient of a step go on to the step before: no detach between them",
+        "让一步的梯度继续传到前一步：中间不要 detach"},
+       [](const Way& w, Grid& dx) {
+         return is_carry(w) && at_places(dx, [](std::size_t, std::size_t t) { return t == 0; });
+       }},
       {"FIRST_STEP",
        3,
        {"of the gradient that flows from %p into %c, the first step's alone is left",
         "从 %p 流入 %c 的梯度只剩第一步的"},
        add_all,
-       [](const Way&, Grid& dx) { return at_places(dx, [](std::size_t, std::size_t t) { return t == 0; }); }},
+       [](const Way& w, Grid& dx) {
+         return !is_carry(w) && at_places(dx, [](std::size_t, std::size_t t) { return t == 0; });
+       }},
       {"LAST_STEP",
        3,
        {"of the gradient that flows from %p into %c, the last step's alone is left",
