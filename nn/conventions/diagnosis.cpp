@@ -452,6 +452,7 @@ class Search {
       tried.insert(tried.end(), level1.begin(), level1.end());
     }
     if (hits.empty() && explained_by_outputs(group, level0)) return;
+    if (hits.empty() && explained_by_rows(group, level0)) return;
     if (hits.empty() && explained(group, level0, false)) return;
     if (hits.empty()) {
       level = 2;
@@ -619,6 +620,143 @@ class Search {
       return true;
     }
     return false;
+  }
+
+  // Whichever rows of the batch are read: for each row b the row whose numbers give what b has.
+  bool explained_by_rows(const Group& group, const std::vector<Scored>& free_ones) {
+    struct Source {
+      const char* code;
+      Said what;
+      std::vector<const char*> names;
+    };
+    static const std::vector<Source> sources = {
+        {"MEMORY_OTHER_EXAMPLE", {"the memory and its mask", "记忆与它的掩码"}, {"H", "mask"}},
+        {"MEMORY_OTHER_EXAMPLE", {"the memory", "记忆"}, {"H"}},
+        {"MASK_OTHER_EXAMPLE", {"the mask", "掩码"}, {"mask"}},
+        {"INPUT_OTHER_EXAMPLE", {"the decoder's input", "解码器的输入"}, {"y_emb"}},
+        {"STATE_OTHER_EXAMPLE", {"the decoder's state", "解码器的状态"}, {"s", "m", "s_0", "cell_0", "query"}}};
+    constexpr std::size_t most_rows = 32, least_numbers = 3;
+    if (trace_.kind != TraceKind::decoder) return false;
+    const std::size_t B = get(given_, group.outputs.front()).dim(0);
+    std::size_t left = budget_for(group);
+    if (B < 2 || B > most_rows || get(given_, group.outputs.front()).data.size() < least_numbers * B) return false;
+    for (const Source& source : sources)
+      for (const Scored& s : free_ones) {
+        const bool reads =
+            std::any_of(source.names.begin(), source.names.end(), [&](const char* name) { return there(name); });
+        const auto model =
+            !reads || trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
+        if (!model || left < B) continue;
+        left -= B;
+        std::vector<std::size_t> from(B, B);
+        double agreement = 0;
+        for (std::size_t other = 0; other < B; ++other) {
+          Arrays on = given_;
+          for (const char* name : source.names)
+            if (const Array* a = reference::find(given_, name)) on[name] = all_rows_like(*a, other);
+          try {
+            const Arrays got = stage_outputs(*model, on, group.stages);
+            ++verdict_.tried;
+            for (std::size_t b = 0; b < B; ++b) {
+              const double r = row_difference(group, got, b);
+              if (!(r < tolerance_) || (from[b] < B && other != b)) continue;
+              from[b] = other, agreement = std::max(agreement, r);
+            }
+          } catch (const std::invalid_argument&) {
+            break;  // sizes that do not go with this hypothesis
+          }
+        }
+        bool own = true;
+        for (std::size_t b = 0; b < B; ++b) own = own && from[b] == b;
+        if (own || std::count(from.begin(), from.end(), B)) continue;
+        for (std::size_t i : group.fields)
+          if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
+        report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+        if (!verdict_.find(source.code)) verdict_.findings.push_back(of_rows(group, source.code, source.what, from));
+        verdict_.checked = true, forward_differs_ = true;
+        verdict_.agreement = std::max(verdict_.agreement, agreement);
+        return true;
+      }
+    return false;
+  }
+
+  static Array all_rows_like(const Array& a, std::size_t row) {
+    Array out = a;
+    const std::size_t n = a.data.size() / a.dim(0);
+    for (std::size_t k = 0; k < out.data.size(); ++k) out.data[k] = a.data[row * n + k % n];
+    return out;
+  }
+
+  // Of row b alone, relative to the largest number of each output; infinite where a number is none.
+  double row_difference(const Group& group, const Arrays& got, std::size_t b) const {
+    double most = 0;
+    for (const std::string& name : group.outputs) {
+      const Array *made = reference::find(got, name), &wanted = get(given_, name);
+      if (!made || made->shape != wanted.shape) return infinite;
+      const std::size_t n = wanted.data.size() / wanted.dim(0);
+      double size = 1e-300;
+      for (double x : wanted.data) size = std::max(size, std::fabs(x));
+      for (std::size_t k = b * n; k < (b + 1) * n; ++k) {
+        const double off = std::fabs(made->data[k] - wanted.data[k]);
+        if (!std::isfinite(off)) return infinite;
+        most = std::max(most, off / size);
+      }
+    }
+    return most;
+  }
+
+  Finding of_rows(const Group& group, const char* code, const Said& what, const std::vector<std::size_t>& from) const {
+    std::string rows;
+    for (std::size_t b = 0; b < from.size(); ++b)
+      rows += (b ? ", " : "") + std::to_string(b) + " from " + std::to_string(from[b]);
+    Finding f;
+    f.code = code;
+    f.kind = Kind::axis;
+    f.where = where_of(group);
+    f.sentence = {"numbers of another row of the batch are read, of " + std::string(what.en) + ": row " + rows,
+                  std::string(what.zh) + "取自批内的另一行：行 " + rows};
+    if (const char* how = repeated(from)) {
+      const bool tiled = std::string(how) == "tiled";
+      f.sentence.en +=
+          tiled ? "; each sentence stands there once a beam, and it was tiled (0, 1, 2, 0, 1, 2) where the "
+                  "rows are interleaved (0, 0, 1, 1, 2, 2): repeat for repeat_interleave"
+                : "; each sentence stands there once a beam, and it was interleaved (0, 0, 1, 1, 2, 2) where "
+                  "the rows are tiled (0, 1, 2, 0, 1, 2): repeat_interleave for repeat";
+      f.sentence.zh += tiled ? "；每个句子按束重复：应逐行重复（0, 0, 1, 1, 2, 2），却整体平铺（0, 1, 2, 0, 1, 2），"
+                               "即把 repeat_interleave 写成了 repeat"
+                             : "；每个句子按束重复：应整体平铺（0, 1, 2, 0, 1, 2），却逐行重复（0, 0, 1, 1, 2, 2），"
+                               "即把 repeat 写成了 repeat_interleave";
+    }
+    f.used = "row b reads " + std::string(what.en) + " of row b'";
+    f.paper = "row b reads its own";
+    f.fix = {"repeat, sort and index all arrays of the batch in one and the same order",
+             "批内所有数组按同一顺序重复、排序和索引"};
+    f.test = "run row 1 alone: CHECK(row 1 is unchanged);";
+    return f;
+  }
+
+  // How sentences that the batch holds several times were repeated by mistake: "tiled", "interleaved", or nullptr.
+  const char* repeated(const std::vector<std::size_t>& from) const {
+    if (!there("H")) return nullptr;
+    const Array& H = get(given_, "H");
+    const std::size_t B = from.size(), n = H.data.size() / H.dim(0);
+    const auto equal = [&](std::size_t a, std::size_t b) {
+      const auto row = [&](std::size_t k) { return H.data.begin() + static_cast<std::ptrdiff_t>(k * n); };
+      return std::equal(row(a), row(a + 1), row(b));
+    };
+    for (std::size_t beams = 2; beams < B; ++beams) {
+      const std::size_t sentences = B / beams;
+      if (B % beams || sentences < 2) continue;
+      bool in_turn = true, in_blocks = true;  // the order of the file, and the other one read
+      for (std::size_t b = 0; b < B; ++b) {
+        const std::size_t block = b / beams, turn = b % sentences;
+        in_blocks = in_blocks && equal(b, block * beams) && equal(from[b], turn * beams);
+        in_turn = in_turn && equal(b, turn) && equal(from[b], block);
+      }
+      if (in_blocks) return "tiled";
+      if (in_turn) return "interleaved";
+    }
+    return nullptr;
   }
 
   // Two mistakes, one of them of the library: choices that are rare first, then what comes closest by itself.
