@@ -1,5 +1,5 @@
 // The exams: models with planted mistakes, and correct ones, made by people who had not read the library. What is
-// planted stands in exam.tsv of tests/fixtures/exam, exam2, exam3 and exam4, what was answered at first in first_run.tsv.
+// planted stands in exam.tsv of tests/fixtures/exam, exam2 to exam5, what was answered at first in first_run.tsv.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,6 +23,7 @@ const std::string exam = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam
 const std::string exam2 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam2/";
 const std::string exam3 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam3/";
 const std::string exam4 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam4/";
+const std::string exam5 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam5/";
 
 std::string file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -47,7 +48,7 @@ std::set<std::string> mistakes(const Verdict& v) {
 }  // namespace
 
 TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and correct models raise no alarm") {
-  const std::pair<std::string, std::size_t> exams[] = {{exam, 50}, {exam2, 14}, {exam3, 13}, {exam4, 16}};
+  const std::pair<std::string, std::size_t> exams[] = {{exam, 50}, {exam2, 14}, {exam3, 13}, {exam4, 16}, {exam5, 16}};
   for (const auto& [directory, models] : exams) {
     const Json expected = parse_json(file(directory + "expected.json"));
     REQUIRE(expected.as_object().size() == models);
@@ -80,6 +81,47 @@ TEST_CASE("diagnosis exam: a number read off a trace is called by the size that 
 TEST_CASE("diagnosis exam: an activation that a framework once had is a mistake under a claim, and none without one") {
   CHECK(of("11.safetensors", "keras_reset_before", exam4).find("GATE_HARD_SIGMOID")->error);
   CHECK(of("11.safetensors", "onnx_lbr0", exam4).exit_status() == 0);  // where it is an option
+}
+
+TEST_CASE("diagnosis exam: one score in two ways of keeping its matrix is one function, noted and no mistake") {
+  const Verdict blocks = of("14.safetensors", "luong2015", exam5);
+  REQUIRE(blocks.find("SCORE_ADDITIVE"));
+  CHECK(!blocks.find("SCORE_ADDITIVE")->error);
+  Trace one = read_trace(exam5 + "15.safetensors");  // and the other way round
+  one.meta.claims = "bahdanau2014";
+  Array &W = one.arrays.at("W_a"), &U = one.arrays.at("U_a");
+  Array joined({W.dim(0), W.dim(1) + U.dim(1)});
+  for (std::size_t r = 0; r < W.dim(0); ++r)
+    joined.set_row({r}, reference::join(reference::copy(W.row({r})), U.row({r})));
+  W = joined;
+  one.arrays.erase("U_a");
+  const Verdict v = diagnose(one);
+  INFO(v.text());
+  REQUIRE(v.find("SCORE_CONCAT"));
+  CHECK(!v.find("SCORE_CONCAT")->error);
+  CHECK(mistakes(v) == std::set<std::string>{"MEMORY_OTHER_EXAMPLE"});
+}
+
+TEST_CASE("diagnosis exam: whichever row of the batch is read, the row is found") {
+  const Verdict beams = of("15.safetensors", "bahdanau2014", exam5);
+  REQUIRE(beams.find("MEMORY_OTHER_EXAMPLE"));
+  const std::string said = beams.find("MEMORY_OTHER_EXAMPLE")->sentence.en;
+  CHECK(said.find("row 0 from 0, 1 from 2, 2 from 4, 3 from 0, 4 from 2, 5 from 5") != std::string::npos);
+  CHECK(said.find("repeat for repeat_interleave") != std::string::npos);
+  // Sentences that differ, rows 1, 2 and 3 moved on by one.
+  Trace right = read_trace(exam + "c1_bahdanau.safetensors");
+  const std::size_t B = right.arrays.at("H").dim(0);
+  REQUIRE(B >= 3);
+  for (const char* name : {"H", "mask"}) {
+    Array& a = right.arrays.at(name);
+    const std::size_t n = a.data.size() / B;
+    std::rotate(a.data.begin(), a.data.begin() + static_cast<std::ptrdiff_t>(n),
+                a.data.begin() + static_cast<std::ptrdiff_t>(2 * n));
+  }
+  const Verdict v = diagnose(right);
+  INFO(v.text());
+  REQUIRE(v.find("MEMORY_OTHER_EXAMPLE"));
+  CHECK(v.find("MEMORY_OTHER_EXAMPLE")->sentence.en.find("row 0 from 1, 1 from 0, 2 from 2") != std::string::npos);
 }
 
 TEST_CASE("diagnosis exam: a finding about gradients calls them as the file does") {
