@@ -20,9 +20,9 @@ struct Plan {
 };
 
 Plan plan_for(const Options& options) {
-  Plan plan{4400, 1000};
+  Plan plan{6000, 1000};
   if (options.quick) plan = {400, 125};
-  if (options.full) plan = {6000, 1000};
+  if (options.full) plan = {9000, 1000};
   if (options.steps) plan.steps = *options.steps;
   return plan;
 }
