@@ -12,8 +12,8 @@ namespace {
 
 using check::first_of;
 using check::has_numbers;
-using check::holds;
 using check::has_shape;
+using check::holds;
 using check::Result;
 
 constexpr const char *in_start = "first_weights", *in_clip = "clip", *in_sgd = "sgd_step", *in_adam = "adam_step",

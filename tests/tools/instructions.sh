@@ -15,6 +15,8 @@ compiler=${4:-}
 cases='chain_tanh_64 bahdanau_d16_T20_B1 gru_d16 gradcheck_attention checkpoint'
 recorded_for=$(sed -n 's/^compiler //p' "$record" 2>/dev/null || :)
 
+# meson has malloc fill what it gives, which would be counted too.
+unset MALLOC_PERTURB_
 count() {
   (cd "$work" && valgrind --tool=callgrind --callgrind-out-file=/dev/null --collect-atstart=no \
     --toggle-collect=gradus_counted "$program" "$1" 2>&1) | sed -n 's/.*Collected : //p'
