@@ -128,7 +128,7 @@ std::string fits_table(const Fit& descended, const Fit& exact, const Fit& stretc
   const auto row = [&](std::string_view name, double slope, double intercept) {
     table.add_row({std::string(name), fmt::format("{:.4f}", slope + 0.0), fmt::format("{:.4f}", intercept)});
   };
-  row(tr(lang, "the points were drawn around", "点是围绕它抽取的"), true_slope, true_intercept);
+  row(tr(lang, "the points were drawn around", "生成这些点的直线"), true_slope, true_intercept);
   row(tr(lang, "X'X w = X'y, solved", "解 X'X w = X'y"), exact.slope, exact.intercept);
   row(tr(lang, "descent along X'(X w - y)", "沿 X'(X w - y) 下降"), descended.slope, descended.intercept);
   row(tr(lang, "descent, (N, 1) - (N) stretched", "下降，(N, 1) - (N) 被拉伸"),
@@ -138,7 +138,7 @@ std::string fits_table(const Fit& descended, const Fit& exact, const Fit& stretc
 
 LineChart loss_chart(const Fit& descended, const Fit& stretched, Lang lang) {
   LineChart chart;
-  chart.title = tr(lang, "Mean of squares while descending", "下降中平方的平均");
+  chart.title = tr(lang, "Mean squared error while descending", "下降过程中的均方误差");
   chart.x_label = tr(lang, "steps", "步数");
   chart.y_label = tr(lang, "loss", "损失");
   for (const auto& [name, fit] :

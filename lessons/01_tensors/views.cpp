@@ -120,8 +120,8 @@ std::string silent_stretch(Lang lang) {
       fmt::format(fmt::runtime(tr(lang, "p (3, 1) = 1 2 3 predicts y (3) = 1 2 3 perfectly. Stretched silently:\n",
                                   "p (3, 1) = 1 2 3 完美地预测了 y (3) = 1 2 3。默默拉伸时：\n")));
   for (std::int64_t i = 0; i < 3; ++i) text += "  p - y  " + numbers(select(table.value(), Axis{0}, i)) + "\n";
-  text += fmt::format(fmt::runtime(tr(lang, "  mean of squares {:.4f}, and 0 would be right. Here:\n",
-                                      "  平方的平均是 {:.4f}，正确的是 0。这里：\n")),
+  text += fmt::format(fmt::runtime(tr(lang, "  mean squared error {:.4f}, and 0 would be right. In Gradus:\n",
+                                      "  均方误差是 {:.4f}，正确的是 0。在 Gradus 里则报错：\n")),
                       mean(square(table)).item());
   return text + wrap_to_width("  " + refused, 80) + "\n";
 }

@@ -179,7 +179,7 @@ std::string float32(const Show& show) {
 
 std::string nothing_tested(const Show& show) {
   const SmallOp op = small_ops()[8];  // the softmax of (1, 2, 0.5)
-  std::string text = show.say("dL/dx for y = softmax(1, 2, 0.5):\n", "y = softmax(1, 2, 0.5) 时的 dL/dx:\n");
+  std::string text = show.say("dL/dx for y = softmax(1, 2, 0.5):\n", "y = softmax(1, 2, 0.5) 时的 dL/dx：\n");
   Table table({"L", show.say("right backward", "正确的反向"), show.say("wrong backward", "错误的反向")});
   for (const Numbers& w : {Numbers{1, 1, 1}, Numbers{1, 2, 4}}) {
     std::vector<std::string> row{fmt::format("{} y_1 + {} y_2 + {} y_3", w[0], w[1], w[2])};

@@ -28,7 +28,7 @@ std::string verdict(const std::vector<Trained>& all, Lang lang) {
 }
 
 std::string skill_table(const std::vector<Trained>& all, const Terminal& terminal, Lang lang) {
-  Table table({std::string(tr(lang, "score", "打分")), std::string(tr(lang, "spread", "离散")),
+  Table table({std::string(tr(lang, "score", "打分")), std::string(tr(lang, "spread", "标准差")),
                std::string(tr(lang, "accuracy", "准确率")), std::string(tr(lang, "lost", "丢词")),
                std::string(tr(lang, "weight", "权重")), std::string(tr(lang, "4 pairs", "4 对")),
                std::string(tr(lang, "16 pairs", "16 对"))},
