@@ -1,11 +1,12 @@
 #!/bin/sh
 # Tries the committed state on a machine that has nothing: a minimal Debian in a directory, made with debootstrap.
+# For Ubuntu: SUITE=noble MIRROR=http://archive.ubuntu.com/ubuntu FRESH=/tmp/gradus_noble fresh_machine.sh root ./gradus run 09
 # Started by hand, as root: fresh_machine.sh root|user COMMAND...   for example: fresh_machine.sh user ./gradus test
 # root works as root; user as a normal user with sudo. Says how long each command took and what was installed.
 # FRESH names the directory (default: /tmp/gradus_fresh); the bare system stays there for the next time.
 set -eu
 who=${1:-}
-case $who in root | user) shift ;; *) sed -n '2,5s/^# //p' "$0" && exit 2 ;; esac
+case $who in root | user) shift ;; *) sed -n '2,6s/^# //p' "$0" && exit 2 ;; esac
 [ $# -gt 0 ] || set -- ./gradus test
 root=$(cd "$(dirname "$0")/../.." && pwd -P)
 fresh=${FRESH:-/tmp/gradus_fresh}
@@ -14,7 +15,10 @@ mirror=${MIRROR:-http://deb.debian.org/debian}
 
 if [ ! -e "$fresh/bare/etc/debian_version" ]; then
   mkdir -p "$fresh"
-  debootstrap --variant=minbase "$suite" "$fresh/bare" "$mirror" >"$fresh/debootstrap.log" || { tail "$fresh/debootstrap.log"; exit 1; }
+  # Ubuntu's installer enables universe; Debian's debootstrap has no script of its own for newer releases of Ubuntu.
+  case $mirror in *ubuntu*) components=main,universe script=gutsy ;; *) components=main script= ;; esac
+  debootstrap --variant=minbase --components="$components" "$suite" "$fresh/bare" "$mirror" \
+    ${script:+"/usr/share/debootstrap/scripts/$script"} >"$fresh/debootstrap.log" || { tail "$fresh/debootstrap.log"; exit 1; }
   # The way to the packages is this machine's own.
   for file in /etc/resolv.conf /etc/apt/apt.conf.d/*; do cp -L "$file" "$fresh/bare$file"; done
   chroot "$fresh/bare" apt-get clean
