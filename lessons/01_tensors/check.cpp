@@ -1,13 +1,13 @@
 // Lesson 01, the check: strides and places by hand, views of views against real tensors, the gradient against
 // differences, known mistakes.
-#include <cmath>
-
-#include "lessons/01_tensors/exercise.h"
 #include "lessons/common/check.h"
+#include "lessons/01_tensors/exercise.h"
 
 namespace gradus::lesson01 {
 namespace {
 
+using check::agree;
+using check::drawn;
 using check::first_of;
 using check::has_numbers;
 using check::has_shape;
@@ -41,11 +41,6 @@ const View x{Shape{2, 3}, Extents{3, 1}, 0};              // as in the note
 const View deep{Shape{2, 3, 4}, Extents{12, 4, 1}, 0};    // all lengths differ
 const View last_row{Shape{1, 3}, Extents{3, 1}, 3};       // of x
 const View inside{Shape{3, 2, 2}, Extents{4, 12, 2}, 1};  // of deep: strided, with an offset
-
-Var drawn(const Shape& shape, std::uint64_t seed) {
-  Generator generator(seed, "exercise");
-  return parameter(random_normal(shape, 0, 1, generator, f64));
-}
 
 // ---- the numbers of the note
 
@@ -159,11 +154,6 @@ Result against_tape() {
 
 // ---- the name of what is wrong
 
-bool near(const Var& a, const Var& b) {
-  if (!a.defined() || a.shape() != b.shape()) return false;
-  return norm((a - b).value()) <= 1e-9;
-}
-
 const std::vector<check::Known>& known_mistakes() {
   static const Var X(drawn(Shape{5, 3}, 1).value()), w(drawn(Shape{3, 1}, 2).value()), y(drawn(Shape{5, 1}, 3).value());
   static const Var r = matmul(X, w) - y, right = matmul(transpose(X), r);
@@ -257,7 +247,7 @@ const std::vector<check::Known>& known_mistakes() {
        "X' (X w - y)",
        {"prediction minus target", "预测减去目标"},
        "gradient",
-       [] { return near(least_squares_gradient(X, w, y), right * -1.0); }},
+       [] { return agree(least_squares_gradient(X, w, y), right * -1.0); }},
       {"GRADIENT_WITHOUT_Y",
        in_gradient,
        {"the targets are left out: at w = 0 nothing would ever move", "漏了目标：在 w = 0 处永远不会动"},
@@ -265,7 +255,7 @@ const std::vector<check::Known>& known_mistakes() {
        "X' (X w - y)",
        {"subtract y from the prediction", "从预测里减去 y"},
        "gradient",
-       [] { return near(least_squares_gradient(X, w, y), matmul(transpose(X), matmul(X, w))); }},
+       [] { return agree(least_squares_gradient(X, w, y), matmul(transpose(X), matmul(X, w))); }},
       {"GRADIENT_OF_ANOTHER_LOSS",
        in_gradient,
        {"this is the gradient of the sum of squares without the half", "这是没有二分之一的平方和的梯度"},
@@ -273,7 +263,7 @@ const std::vector<check::Known>& known_mistakes() {
        "X' (X w - y)",
        {"the half in L cancels the 2", "L 里的二分之一消去了 2"},
        "gradient",
-       [] { return near(least_squares_gradient(X, w, y), right * 2.0); }},
+       [] { return agree(least_squares_gradient(X, w, y), right * 2.0); }},
       {"GRADIENT_OF_ANOTHER_LOSS",
        in_gradient,
        {"this is the gradient of a mean over the points, and L is a sum", "这是对各点取平均的梯度，而 L 是和"},
@@ -281,12 +271,12 @@ const std::vector<check::Known>& known_mistakes() {
        "X' (X w - y)",
        {"do not divide by N", "不要除以 N"},
        "gradient",
-       [] { return near(least_squares_gradient(X, w, y), right / 5.0); }},
+       [] { return agree(least_squares_gradient(X, w, y), right / 5.0); }},
   };
   return all;
 }
 
-Result diagnose() { return check::first_known(known_mistakes()); }
+Result diagnose(const std::string& place) { return check::first_known(known_mistakes(), place); }
 
 }  // namespace
 }  // namespace gradus::lesson01

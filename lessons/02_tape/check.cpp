@@ -53,7 +53,7 @@ Result step_is(const std::string& what, const List& list, double value, std::siz
     if (way.from == a) to_a += way.slope;
     else if (way.from == b) to_b += way.slope;
   }
-  return has_numbers("slopes of " + what, {to_a, to_b}, {slope_a, slope_b});
+  return has_numbers("slopes of " + what + " for the steps 3 and -0.5", {to_a, to_b}, {slope_a, slope_b});
 }
 
 Result steps() {
@@ -141,10 +141,12 @@ Result shared_is(const std::string& what, std::size_t (*make)(List& list), doubl
   const double second = list[0].grad;
   if (first == exact && second == exact) return std::nullopt;
   if (first == exact) {
-    return holds(
+    Result kept = holds(
         false, "GRADIENT_KEPT",
         {what + ": the second call starts with what the first has left", what + "：第二次调用从第一次留下的梯度开始"},
         text(exact), text(second));
+    kept->section = "accumulate";
+    return kept;
   }
   if (first == overwritten && overwritten != exact) {
     return holds(false, "GRADIENT_OVERWRITTEN",
@@ -258,5 +260,7 @@ gradus::check::Check gradus::check::lesson_check() {
                     {"shared", {"numbers that are used twice", "用了两次的数"}, "shared", shared},
                     {"self_check", {"self check: against differences", "自检：与差分比较"}, "idea", self_check},
                     {"long_lists", {"lists that are long", "很长的列表"}, "recursion", long_lists}},
-          .diagnose = [] { return steps() ? Result() : shared(); }};  // with wrong slopes its numbers say nothing
+          .diagnose = [](const std::string&) {
+            return steps() ? Result() : shared();
+          }};  // with wrong slopes its numbers say nothing
 }

@@ -1,29 +1,23 @@
 // What lesson 04's exercise must do, in the order in which it is mended.
 #include "lessons/common/check.h"
 
-#include <cmath>
-
 #include "lessons/04_softmax/exercise.h"
 
 namespace gradus::lesson04 {
 namespace {
 
+using check::agree;
+using check::drawn;
 using check::first_of;
 using check::has_numbers;
 using check::has_shape;
+using check::numbers;
 using check::Result;
 
 constexpr const char *in_softmax = "softmax_rows", *in_lse = "log_sum_exp", *in_loss = "mean_cross_entropy",
                      *in_loss_gradient = "cross_entropy_gradient", *in_backward = "softmax_backward";
 constexpr double six_digits = 1e-6;
 
-Var numbers(const Shape& shape, const std::vector<double>& values, DType dtype = f64) {
-  return Var(tensor(shape, values, dtype));
-}
-Var drawn(const Shape& shape, std::uint64_t seed) {
-  Generator generator(seed, "exercise");
-  return parameter(random_normal(shape, 0, 1, generator, f64));
-}
 const Ids& some_targets() {
   static const Ids targets(Shape{4}, {2, 0, 0, 1});
   return targets;
@@ -173,15 +167,6 @@ Result against_library() {
 
 // ---- the name of what is wrong
 
-bool equal(const Var& a, const Var& b) {
-  if (!a.defined() || a.shape() != b.shape()) return false;
-  const std::vector<double> left = a.value().to_vector(), right = b.value().to_vector();
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!(std::fabs(left[i] - right[i]) <= 1e-9)) return false;
-  }
-  return true;
-}
-
 const std::vector<check::Known>& known_mistakes() {
   static const Var scores = drawn(Shape{4, 3}, 3), dy = drawn(Shape{4, 3}, 4), alpha = softmax(scores, Axis{1});
   static const Ids& targets = some_targets();
@@ -198,7 +183,7 @@ const std::vector<check::Known>& known_mistakes() {
        "by-hand",
        [] {
          const Var columns = sum(softmax_rows(scores, 1), Axis{0});
-         return equal(columns, Var(full(columns.shape(), 1.0, f64)));
+         return agree(columns, Var(full(columns.shape(), 1.0, f64)));
        }},
       {"TEMPERATURE_MULTIPLIED",
        in_softmax,
@@ -207,7 +192,7 @@ const std::vector<check::Known>& known_mistakes() {
        "softmax(e / T)",
        {"divide the scores by T", "用分数除以 T"},
        "temperature",
-       [] { return equal(softmax_rows(scores, 0.5), softmax(scores * 0.5, Axis{1})); }},
+       [] { return agree(softmax_rows(scores, 0.5), softmax(scores * 0.5, Axis{1})); }},
       {"TEMPERATURE_IGNORED",
        in_softmax,
        {"the weights are the same at every temperature", "不管温度是多少，权重都一样"},
@@ -215,7 +200,7 @@ const std::vector<check::Known>& known_mistakes() {
        "softmax(e / T)",
        {"divide the scores by T", "用分数除以 T"},
        "temperature",
-       [] { return equal(softmax_rows(scores, 0.5), alpha); }},
+       [] { return agree(softmax_rows(scores, 0.5), alpha); }},
       {"DOUBLE_SOFTMAX",
        in_loss,
        {"the loss is taken of probabilities where logits belong: it can never fall below log(1 + (K - 1) / e)",
@@ -224,7 +209,7 @@ const std::vector<check::Known>& known_mistakes() {
        "cross-entropy of z",
        {"work on z itself", "直接用 z"},
        "classifier",
-       [] { return equal(mean_cross_entropy(scores, targets), cross_entropy(alpha, targets)); }},
+       [] { return agree(mean_cross_entropy(scores, targets), cross_entropy(alpha, targets)); }},
       {"LOSS_SUM_FOR_MEAN",
        in_loss,
        {"the loss is the sum over the rows: twice as many examples, twice the gradient",
@@ -233,7 +218,7 @@ const std::vector<check::Known>& known_mistakes() {
        "mean of -log p_y",
        {"use mean in place of sum at the end", "最后用 mean 代替 sum"},
        "cross-entropy",
-       [] { return equal(mean_cross_entropy(scores, targets), cross_entropy(scores, targets) * rows.item()); }},
+       [] { return agree(mean_cross_entropy(scores, targets), cross_entropy(scores, targets) * rows.item()); }},
       {"GRADIENT_SIGN",
        in_loss_gradient,
        {"the sign is the other way: a step along it makes the loss larger", "符号反了：照它走一步，损失反而变大"},
@@ -241,7 +226,7 @@ const std::vector<check::Known>& known_mistakes() {
        "(p - y) / N",
        {"what the model says, minus what is so", "模型说的，减去实际的"},
        "cross-entropy",
-       [] { return equal(cross_entropy_gradient(scores, targets), (y - alpha) / 4); }},
+       [] { return agree(cross_entropy_gradient(scores, targets), (y - alpha) / 4); }},
       {"GRADIENT_SUM_FOR_MEAN",
        in_loss_gradient,
        {"this is the gradient of the sum over the rows, and the loss is a mean", "这是各行之和的梯度，而损失是平均"},
@@ -249,7 +234,7 @@ const std::vector<check::Known>& known_mistakes() {
        "(p - y) / N",
        {"divide by the number of rows", "除以行数"},
        "cross-entropy",
-       [] { return equal(cross_entropy_gradient(scores, targets), alpha - y); }},
+       [] { return agree(cross_entropy_gradient(scores, targets), alpha - y); }},
       {"SOFTMAX_BACKWARD_DIAGONAL",
        in_backward,
        {"each score changes its own weight only: what it takes from the others is left out",
@@ -258,7 +243,7 @@ const std::vector<check::Known>& known_mistakes() {
        "alpha (dy - sum of alpha dy)",
        {"take the mean of dy, weighted by alpha, off dy first", "先从 dy 里减去它按 alpha 加权的平均"},
        "gradient",
-       [] { return equal(softmax_backward(alpha, dy), alpha * (1 - alpha) * dy); }},
+       [] { return agree(softmax_backward(alpha, dy), alpha * (1 - alpha) * dy); }},
       {"SOFTMAX_BACKWARD_MEAN",
        in_backward,
        {"the plain mean of dy is taken off, and the mean weighted by alpha belongs there",
@@ -267,7 +252,7 @@ const std::vector<check::Known>& known_mistakes() {
        "alpha (dy - sum of alpha dy)",
        {"weight dy with alpha before the sum", "求和之前用 alpha 给 dy 加权"},
        "gradient",
-       [] { return equal(softmax_backward(alpha, dy), alpha * (dy - spread(mean(dy, Axis{1})))); }},
+       [] { return agree(softmax_backward(alpha, dy), alpha * (dy - spread(mean(dy, Axis{1})))); }},
       {"SOFTMAX_BACKWARD_MEAN",
        in_backward,
        {"the plain sum of dy is taken off, and the sum weighted by alpha belongs there",
@@ -276,7 +261,7 @@ const std::vector<check::Known>& known_mistakes() {
        "alpha (dy - sum of alpha dy)",
        {"weight dy with alpha before the sum", "求和之前用 alpha 给 dy 加权"},
        "gradient",
-       [] { return equal(softmax_backward(alpha, dy), alpha * (dy - spread(sum(dy, Axis{1})))); }},
+       [] { return agree(softmax_backward(alpha, dy), alpha * (dy - spread(sum(dy, Axis{1})))); }},
       // What shows only in large numbers comes last: the other mistakes fail before it.
       {"SOFTMAX_GLOBAL_MAX",
        in_softmax,
@@ -299,7 +284,7 @@ const std::vector<check::Known>& known_mistakes() {
        {"take the largest score of each row off first", "先减去每行最大的分数"},
        "stable",
        [] {
-         return equal(softmax_rows(scores, 1), alpha) &&
+         return agree(softmax_rows(scores, 1), alpha) &&
                 !all_finite(softmax_rows(numbers({1, 2}, {1000, 1001}), 1).value());
        }},
       {"LOGSUMEXP_OVERFLOW",
@@ -310,7 +295,7 @@ const std::vector<check::Known>& known_mistakes() {
        {"take the largest logit off inside and put it back outside", "里面减去最大的 logit，外面再加回来"},
        "stable",
        [] {
-         return equal(log_sum_exp(scores), logsumexp(scores, Axis{1})) &&
+         return agree(log_sum_exp(scores), logsumexp(scores, Axis{1})) &&
                 !all_finite(log_sum_exp(numbers({1, 2}, {1000, 1001})).value());
        }},
       {"LOG_OF_UNDERFLOW",
@@ -321,14 +306,14 @@ const std::vector<check::Known>& known_mistakes() {
        {"never divide before the logarithm: use log_sum_exp", "取对数之前不要相除：用 log_sum_exp"},
        "stable",
        [] {
-         return equal(mean_cross_entropy(scores, targets), cross_entropy(scores, targets)) &&
+         return agree(mean_cross_entropy(scores, targets), cross_entropy(scores, targets)) &&
                 !all_finite(mean_cross_entropy(numbers({1, 2}, {0, 2000}), Ids(Shape{1}, 0)).value());
        }},
   };
   return all;
 }
 
-Result diagnose() { return check::first_known(known_mistakes()); }
+Result diagnose(const std::string& place) { return check::first_known(known_mistakes(), place); }
 
 }  // namespace
 }  // namespace gradus::lesson04

@@ -10,23 +10,19 @@
 namespace gradus::lesson05 {
 namespace {
 
+using check::agree;
+using check::drawn;
 using check::first_of;
 using check::has_numbers;
 using check::has_shape;
 using check::holds;
+using check::numbers;
 using check::Result;
 
 constexpr const char *in_start = "first_weights", *in_clip = "clip", *in_sgd = "sgd_step", *in_adam = "adam_step",
                      *in_step = "train_step", *in_snapshot = "snapshot";
 constexpr double four_digits = 5e-5;
 
-Var numbers(const std::vector<double>& values) {
-  return Var(tensor(Shape{static_cast<std::int64_t>(values.size())}, values, f64));
-}
-Var drawn(const Shape& shape, std::uint64_t seed) {
-  Generator generator(seed, "exercise");
-  return parameter(random_normal(shape, 0, 1, generator, f64));
-}
 Moments beginning(const Shape& shape) { return {Var(zeros(shape, f64)), Var(zeros(shape, f64)), 0}; }
 
 // Two parameters whose gradients are (3) and (4): together of length 5.
@@ -77,6 +73,18 @@ Path walk(std::int64_t steps, double largest, double rate = 0.1) {
     path.w.push_back(w.value().at({0}));
   }
   return path;
+}
+
+// L = (w - 1)^2 at w = 3, which never moves: what `step` finds as the gradient in two calls. 100 stood there before.
+Var gradients_that_the_step_finds() {
+  const Var w = parameter(tensor(Shape{1}, {3}, f64));
+  backward(sum(w * 100.0));
+  std::vector<double> found;
+  for (int call = 0; call < 2; ++call) {
+    train_step(
+        {{"w", w}}, [&] { return sum(square(w - 1)); }, 1e9, [&] { found.push_back(w.grad().at({0})); });
+  }
+  return numbers(found);
 }
 
 Run some_run() {
@@ -239,12 +247,8 @@ Result invariances() {
        }},
       {in_step,
        [] {
-         const Var w = parameter(tensor(Shape{1}, {3}, f64));
-         backward(sum(w * 100.0));  // something that stood there before
-         train_step(
-             {{"w", w}}, [&] { return sum(square(w - 1)); }, 1e9, [] {});
-         return has_numbers("the gradient, whatever stood there before", numbers({w.grad().at({0})}),
-                            std::vector<double>{4});
+         return has_numbers("the gradient that the step finds, where 100 stood before", gradients_that_the_step_finds(),
+                            {4, 4});
        }},
   });
 }
@@ -289,12 +293,7 @@ Result against_library() {
 // ---- the name of what is wrong
 
 bool near(const Var& a, const std::vector<double>& b, double tolerance = four_digits) {
-  if (!a.defined() || a.value().size() != static_cast<std::int64_t>(b.size())) return false;
-  const std::vector<double> x = a.value().to_vector();
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    if (!(std::fabs(x[i] - b[i]) <= tolerance)) return false;
-  }
-  return true;
+  return agree(a, numbers(b), tolerance);
 }
 
 // The first `count` numbers of a snapshot are as they should be, taken at once.
@@ -317,7 +316,9 @@ const std::vector<check::Known>& known_mistakes() {
         "所有权重是同一个数：一层的各单元梯度都相同，永远一样"},
        "a constant",
        "uniform in +-sqrt(6 / (d_in + d_out))",
-       {"draw each weight from the generator", "每个权重都从生成器里抽"},
+       {"draw each weight from the generator; if they are all 0: 6 / (d_in + d_out) divides whole numbers, 6.0 does "
+        "not",
+        "每个权重都从生成器里抽；如果全是 0：6 / (d_in + d_out) 是整数除法，要写 6.0"},
        "start",
        [] {
          Generator init(1, "init");
@@ -429,6 +430,15 @@ const std::vector<check::Known>& known_mistakes() {
        {"take the decay off the weight itself", "直接从权重里减去衰减"},
        "decay",
        [] { return near(adam_steps({0.5}, 2, decayed), {1.9}) && near(adam_steps({0}, 2, decayed), {1.9}); }},
+      {"WD_WITHOUT_RATE",
+       in_adam,
+       {"the decay takes its whole share of the weight at every step, whatever the rate",
+        "不管学习率是多少，每一步都按整个衰减系数缩小权重"},
+       "w * decay",
+       "rate * decay * w",
+       {"multiply the decay by the rate", "衰减要乘上学习率"},
+       "decay",
+       [] { return near(adam_steps({0.5}, 2, decayed), {1.7}); }},
       {"WD_OF_THE_NEW_WEIGHT",
        in_adam,
        {"the decay is taken of the weight after the step", "衰减按更新后的权重来算"},
@@ -457,6 +467,17 @@ const std::vector<check::Known>& known_mistakes() {
        "zero-grad",
        [] {
          return near(numbers(walk(2, 1e9).w), {3, 3});
+       }},
+      {"ZERO_GRAD_AFTER_STEP",
+       in_step,
+       {"the gradients are set back to 0 at the end only: what stood there before the first call is in the first step",
+        "只在最后才清零：第一次调用之前留下的梯度混进了第一步"},
+       "backward, clip, step, zero_grad",
+       "zero_grad, backward, clip, step",
+       {"set the gradients to 0 before backward", "backward 之前先把梯度清零"},
+       "zero-grad",
+       [] {
+         return near(gradients_that_the_step_finds(), {104, 4});
        }},
       {"CLIP_AFTER_STEP",
        in_step,
@@ -506,7 +527,7 @@ const std::vector<check::Known>& known_mistakes() {
   return all;
 }
 
-Result diagnose() { return check::first_known(known_mistakes()); }
+Result diagnose(const std::string& place) { return check::first_known(known_mistakes(), place); }
 
 }  // namespace
 }  // namespace gradus::lesson05

@@ -6,6 +6,7 @@
 //   ./gradus run 05 --mine    when it passes: the lesson, trained with what you wrote
 //
 // At hand: + - * / between two Vars of one shape or a Var and a number, square, sqrt; std::pow, std::sqrt of numbers;
+// Var(tensor) makes a Var of a Tensor, to calculate with, and x.value() is the Tensor of a Var;
 // random_uniform(shape, low, high, generator) and parameter(tensor); norm(tensor), the root of the sum of squares;
 // p.var.value(), p.var.mutable_grad() and p.var.has_grad() of a Parameter p; fill_(x, number), copy_(target, source),
 // copy(x), a tensor with numbers of its own; zero_grad(parameters), backward(loss), loss.item().

@@ -1,14 +1,13 @@
 // What lesson 06's exercise must do, in the order in which it is mended.
 #include "lessons/common/check.h"
 
-#include <cmath>
-
 #include "lessons/06_gru/exercise.h"
 #include "nn/conventions/to_reference.h"
 
 namespace gradus::lesson06 {
 namespace {
 
+using check::agree;
 using check::first_of;
 using check::has_numbers;
 using check::has_shape;
@@ -49,13 +48,6 @@ struct Subject {
     randomize(parameters(lstm), 1.0, 6);
   }
 };
-
-bool agree(const Var& a, const Var& b) {
-  const std::vector<double> x = a.value().to_vector(), y = b.value().to_vector();
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (std::fabs(x[i] - y[i]) > 1e-9) return false;
-  return true;
-}
 
 // ---- parts
 

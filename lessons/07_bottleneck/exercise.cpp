@@ -4,7 +4,7 @@
 //   ./gradus watch 07    the same whenever you save
 //   ./gradus hint 07     a nudge
 //
-// At hand: ids.at(row, t) and Ids(Shape{B, T}) (tensor/ids.h); select, narrow, concat, stack_along, gather,
+// At hand: ids.at(row, t), ids.shape()[0] and Ids(Shape{B, T}) (tensor/ids.h); select, narrow, concat, stack_along, gather,
 // log_softmax, sum, where, reshape, expand_scalar (autograd/ops.h); affine("name", x, W, b) multiplies the last axis
 // with W' and adds b (nn/layers.h); argmax(x.value(), Axis{k}) gives the place of the largest number (tensor/reduce.h).
 #include "lessons/07_bottleneck/exercise.h"

@@ -10,7 +10,7 @@ namespace gradus::lesson07 {
 // What a decoder without attention is made of.
 struct DecoderParts {
   Var E;               // (vocab + 1, d_emb): a row for each token, the last one for `start`
-  Recurrent cell;      // cell.step(y_emb, s_prev) gives the state after it
+  Recurrent cell;      // cell.step(y_emb, s_prev) gives the state after it; a State is a Var (B, d_s)
   Var W_o;             // (vocab, d_s + d_emb): logits = W_o [s_t; y_{t-1}] + b_o
   Var b_o;             // (vocab)
   std::int32_t start;  // what the decoder reads before it has written anything

@@ -8,20 +8,18 @@
 namespace gradus::lesson08 {
 namespace {
 
+using check::agree;
+using check::drawn;
 using check::first_of;
 using check::has_numbers;
 using check::has_shape;
+using check::numbers;
 using check::Result;
 
 constexpr const char *in_dot = "dot_scores", *in_scaled = "scaled_scores", *in_cosine = "cosine_scores",
                      *in_general = "general_scores", *in_mix = "mix";
 constexpr double six_digits = 1e-6;
 
-Var numbers(const Shape& shape, const std::vector<double>& values) { return Var(tensor(shape, values, f64)); }
-Var drawn(const Shape& shape, std::uint64_t seed) {
-  Generator generator(seed, "exercise");
-  return parameter(random_normal(shape, 0, 1, generator, f64));
-}
 constexpr std::int64_t B = 2, n = 5, d = 3, d_s = 4, d_v = 6;
 
 // ---- shapes, all sizes different
@@ -198,15 +196,6 @@ Result against_library() {
 
 // ---- the name of what is wrong
 
-bool equal(const Var& a, const Var& b) {
-  if (!a.defined() || a.shape() != b.shape()) return false;
-  const std::vector<double> left = a.value().to_vector(), right = b.value().to_vector();
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!(std::fabs(left[i] - right[i]) <= 1e-9)) return false;
-  }
-  return true;
-}
-
 const std::vector<check::Known>& known_mistakes() {
   static const Drawn& r = random_case();
   static const Var dot = by_library(ScoreKind::dot, r.query, r.H), cosine = by_library(ScoreKind::cosine, r.query, r.H);
@@ -221,7 +210,7 @@ const std::vector<check::Known>& known_mistakes() {
        "q . k / sqrt(d)",
        {"divide by the square root of d", "除以 d 的平方根"},
        "scale",
-       [] { return equal(scaled_scores(r.query, r.H), dot / 16); }},
+       [] { return agree(scaled_scores(r.query, r.H), dot / 16); }},
       {"SCALE_BY_LENGTH",
        in_scaled,
        {"divided by the root of the number of keys: that has nothing to do with how far a score spreads",
@@ -230,7 +219,7 @@ const std::vector<check::Known>& known_mistakes() {
        "q . k / sqrt(d)",
        {"take the width of the vectors, not their number", "取向量的宽度，而不是个数"},
        "scale",
-       [] { return equal(scaled_scores(r.query, r.H), dot / std::sqrt(5.0)); }},
+       [] { return agree(scaled_scores(r.query, r.H), dot / std::sqrt(5.0)); }},
       {"SCALE_MISSING",
        in_scaled,
        {"nothing is divided: this is the dot product", "什么也没有除：这就是点积"},
@@ -238,7 +227,7 @@ const std::vector<check::Known>& known_mistakes() {
        "q . k / sqrt(d)",
        {"divide by the square root of d", "除以 d 的平方根"},
        "scale",
-       [] { return equal(scaled_scores(r.query, r.H), dot); }},
+       [] { return agree(scaled_scores(r.query, r.H), dot); }},
       {"SCALE_MULTIPLIED",
        in_scaled,
        {"multiplied with the root of d: the scores spread even further", "乘了 d 的平方根：分数散得更开"},
@@ -246,7 +235,7 @@ const std::vector<check::Known>& known_mistakes() {
        "q . k / sqrt(d)",
        {"divide", "改成除"},
        "scale",
-       [] { return equal(scaled_scores(r.query, r.H), dot * 4); }},
+       [] { return agree(scaled_scores(r.query, r.H), dot * 4); }},
       {"COSINE_KEY_NORM_MISSING",
        in_cosine,
        {"only the query is made as long as 1: a longer key still gets a larger score",
@@ -255,7 +244,7 @@ const std::vector<check::Known>& known_mistakes() {
        "q . k / (|q| |k|)",
        {"divide by the norm of each key too", "再除以每个键的模长"},
        "norm",
-       [] { return equal(cosine_scores(r.query, r.H), dot / query_norm); }},
+       [] { return agree(cosine_scores(r.query, r.H), dot / query_norm); }},
       {"COSINE_QUERY_NORM_MISSING",
        in_cosine,
        {"only the keys are made as long as 1: a longer query still sharpens the weights",
@@ -264,7 +253,7 @@ const std::vector<check::Known>& known_mistakes() {
        "q . k / (|q| |k|)",
        {"divide by the norm of the query too", "再除以查询的模长"},
        "norm",
-       [] { return equal(cosine_scores(r.query, r.H), dot / key_norms); }},
+       [] { return agree(cosine_scores(r.query, r.H), dot / key_norms); }},
       {"COSINE_SQUARED_NORMS",
        in_cosine,
        {"the squares of the norms are divided by, their roots were left out", "除以的是模长的平方，忘了开方"},
@@ -272,7 +261,7 @@ const std::vector<check::Known>& known_mistakes() {
        "q . k / (|q| |k|)",
        {"take the square root of each sum of squares", "给平方和开方"},
        "norm",
-       [] { return equal(cosine_scores(r.query, r.H), dot / (square(query_norm) * square(key_norms))); }},
+       [] { return agree(cosine_scores(r.query, r.H), dot / (square(query_norm) * square(key_norms))); }},
       {"LUONG_W_TRANSPOSED",
        in_general,
        {"W_a lies the other way round: square matrices let it pass, and the scores are others",
@@ -282,7 +271,7 @@ const std::vector<check::Known>& known_mistakes() {
        {"multiply s with W_a from the right: matmul(query, W_a)", "从右边用 W_a 乘 s：matmul(query, W_a)"},
        "general",
        [] {
-         return equal(general_scores(r.query, r.H, r.W_a),
+         return agree(general_scores(r.query, r.H, r.W_a),
                       by_library(ScoreKind::general, r.query, r.H, transpose(r.W_a)));
        }},
       {"SOFTMAX_AXIS_BATCH",
@@ -293,7 +282,7 @@ const std::vector<check::Known>& known_mistakes() {
        "softmax over Axis{1}, the keys",
        {"softmax over Axis{1}", "沿 Axis{1} 做 softmax"},
        "shapes",
-       [] { return equal(mix(r.scores, r.values).weights, softmax(r.scores, Axis{0})); }},
+       [] { return agree(mix(r.scores, r.values).weights, softmax(r.scores, Axis{0})); }},
       {"SOFTMAX_MISSING",
        in_mix,
        {"the scores themselves are the weights: they need not sum to 1, nor be positive",
@@ -302,7 +291,7 @@ const std::vector<check::Known>& known_mistakes() {
        "c = sum of alpha_i v_i",
        {"put a softmax between", "中间加上 softmax"},
        "idea",
-       [] { return equal(mix(r.scores, r.values).weights, r.scores); }},
+       [] { return agree(mix(r.scores, r.values).weights, r.scores); }},
       {"CONTEXT_MEAN",
        in_mix,
        {"the weighted values are averaged, and the weights sum to 1 already: the context is n times too small",
@@ -311,7 +300,7 @@ const std::vector<check::Known>& known_mistakes() {
        "sum of alpha_i v_i",
        {"use sum", "用 sum"},
        "idea",
-       [] { return equal(mix(r.scores, r.values).context, attend(r.scores, r.values).context / 5); }},
+       [] { return agree(mix(r.scores, r.values).context, attend(r.scores, r.values).context / 5); }},
       {"CONTEXT_UNWEIGHTED",
        in_mix,
        {"the context is the plain mean of the values: the weights are computed and not used",
@@ -320,12 +309,12 @@ const std::vector<check::Known>& known_mistakes() {
        "sum of alpha_i v_i",
        {"multiply each value with its weight before the sum", "求和之前每个值先乘自己的权重"},
        "idea",
-       [] { return equal(mix(r.scores, r.values).context, mean(r.values, Axis{1})); }},
+       [] { return agree(mix(r.scores, r.values).context, mean(r.values, Axis{1})); }},
   };
   return all;
 }
 
-Result diagnose() { return check::first_known(known_mistakes()); }
+Result diagnose(const std::string& place) { return check::first_known(known_mistakes(), place); }
 
 }  // namespace
 }  // namespace gradus::lesson08

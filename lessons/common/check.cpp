@@ -86,6 +86,26 @@ Failure thrown(const char* code, Words why, const std::exception* error) {
 
 }  // namespace
 
+Var numbers(const Shape& shape, const std::vector<double>& values) { return Var(tensor(shape, values, f64)); }
+
+Var numbers(const std::vector<double>& values) {
+  return numbers(Shape{static_cast<std::int64_t>(values.size())}, values);
+}
+
+Var drawn(const Shape& shape, std::uint64_t seed) {
+  Generator generator(seed, "exercise");
+  return parameter(random_normal(shape, 0, 1, generator, f64));
+}
+
+bool agree(const Var& a, const Var& b, double tolerance) {
+  if (!a.defined() || !b.defined() || a.shape() != b.shape()) return false;
+  const std::vector<double> left = a.value().to_vector(), right = b.value().to_vector();
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!(std::abs(left[i] - right[i]) <= tolerance)) return false;  // NaN is no agreement
+  }
+  return true;
+}
+
 Result first_of(const std::vector<At>& checks) {
   for (const At& check : checks) {
     Result failure = guarded(check.run);
@@ -133,8 +153,9 @@ Result guarded(const std::function<Result()>& check) {
   return off && !(found && found->code == off->code) ? off : found;  // the inner one knows the place
 }
 
-Result first_known(const std::vector<Known>& mistakes) {
+Result first_known(const std::vector<Known>& mistakes, const std::string& place) {
   for (const Known& known : mistakes) {
+    if (!place.empty() && known.place != place) continue;
     bool found = false;
     guarded([&] {
       found = known.is_it();

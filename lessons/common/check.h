@@ -46,8 +46,9 @@ struct Check {
   std::string lesson;               // name of its directory
   std::vector<std::string> taught;  // beginnings of library names that the learner is to write, not to call
   std::vector<Part> parts;
-  // Says which known mistake it is, when a part has failed with one of the general codes below. May be empty.
-  std::function<Result()> diagnose = {};
+  // Says which known mistake it is, when a part has failed with one of the general codes below. It gets the function in
+  // which that was found ("" where nobody knows): what another one does wrong has another turn. May be empty.
+  std::function<Result(const std::string& place)> diagnose = {};
 };
 
 Check lesson_check();  // each check.cpp defines it
@@ -63,6 +64,15 @@ inline constexpr const char* wrong_shape = "WRONG_SHAPE";
 inline constexpr const char* wrong_numbers = "WRONG_NUMBERS";
 inline constexpr const char* reference_differs = "REF_DIFFERS";
 inline constexpr const char* probe_failed = "PROBE_FAILED";
+
+// ---- numbers to check with
+
+Var numbers(const Shape& shape, const std::vector<double>& values);  // row-major, f64
+Var numbers(const std::vector<double>& values);                      // one axis, f64
+// A parameter of normal random numbers in f64, the same for the same seed.
+Var drawn(const Shape& shape, std::uint64_t seed);
+// Both are there, of one shape, and no number differs by more than the tolerance.
+bool agree(const Var& a, const Var& b, double tolerance = 1e-9);
 
 // ---- building blocks
 
@@ -102,8 +112,8 @@ struct Known {
   const char* section;
   std::function<bool()> is_it;  // whether the learner's functions show it; throwing means no
 };
-// The first that fits. Later functions may be unwritten, or throw: then it is not theirs.
-Result first_known(const std::vector<Known>& mistakes);
+// The first at that place that fits; "" looks at all places. Functions may be unwritten, or throw: then it is not theirs.
+Result first_known(const std::vector<Known>& mistakes, const std::string& place);
 
 // Reports of the library as failures: self check (G1), reference check (G2), probes (G3), diagnosis. A diagnosis passes
 // when it has nothing to remark: with given weights a convention of one's own is a mistake too.

@@ -134,7 +134,7 @@ void give_name(const Check& check, Failure& failure) {
   const bool general =
       failure.code == wrong_numbers || failure.code == reference_differs || failure.code == probe_failed;
   if (!general || !check.diagnose) return;
-  const Result named = guarded(check.diagnose);
+  const Result named = guarded([&] { return check.diagnose(failure.place); });
   if (!named || named->code.empty() || named->code == "UNKNOWN" || named->why.empty() || named->code == "EXCEPTION" ||
       named->code == "SHAPE_ERROR")
     return;

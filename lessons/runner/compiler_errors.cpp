@@ -29,6 +29,11 @@ const std::vector<Explanation>& explanations() {
       {R"(operand of '->'|is not a pointer)",
        {"this is no pointer: its fields follow a dot, as in memory.keys",
         "这不是指针：成员前面用点，例如 memory.keys"}},
+      {R"(of type 'const (Var|Tensor)&'|to 'const (Var|Tensor)')",
+       {"ops compute with Vars: Var(tensor) makes one of a Tensor, x.value() is the Tensor of a Var; plain numbers "
+        "have "
+        "std::sqrt and the like",
+        "运算作用在 Var 上：Var(tensor) 由 Tensor 得到 Var，x.value() 取出 Var 的 Tensor；普通的数用 std::sqrt 之类"}},
       {R"(no viable overloaded '=')",
        {"this cannot be assigned: the inputs are const, so make a new Var; or the types differ",
         "这里不能赋值：输入是 const 的，请新建一个 Var；或者类型不同"}},

@@ -56,6 +56,10 @@ TEST_CASE("compiler errors: the first one in the learner's file, or the line tha
        "a.h:1:1: note: candidate function not viable: no known conversion from 'int' to 'const Axis' for 2nd "
        "argument\n",
        "no matching function for call to 'f'", "Axis{1}", 9},
+      {"m.cpp:5:9: error: invalid initialization of reference of type 'const gradus::Var&' from expression of type "
+       "'double'\n",
+       "invalid initialization of reference of type 'const Var&' from expression of type 'double'",
+       "ops compute with Vars", 5},
       {"m.cpp:14:1: error: expected '}' at end of input\n", "expected '}' at end of input", "{ has no }", 14},
       {"other.cpp:1:1: error: nothing of ours\n", "nothing of ours", "", 0},
       {"g++: fatal error: File size limit exceeded signal terminated program as\n",
