@@ -98,25 +98,9 @@ int run(const Options& options) {
   for (const auto& [name, value] :
        {std::pair("classes", classes), {"training points", training_points}, {"fresh points", fresh_points}})
     metrics.size(name, value);
-  const std::vector<std::string> verdicts = jacobian_verdicts();
-  metrics.at_most({"numbers of the notes, in units of their last digit", "讲义里的数，误差以其末位为单位"}, 0.5,
-                  distance_from_notes());
-  metrics.at_most({"gradient p - y by hand against the tape", "手算的梯度 p - y 与计算图之差"}, 1e-12,
-                  hand_against_tape(points, options.seed));
-  metrics.holds({"self check of softmax", "对 softmax 的自检"}, {"PASSED", "PASSED"}, verdicts[0] == "PASSED");
-  metrics.holds({"self check of the diagonal alone", "对只有对角线者的自检"},
-                {"GC_WRONG_GRADIENT", "GC_WRONG_GRADIENT"}, verdicts[1] == "GC_WRONG_GRADIENT");
-  metrics.holds({"self check of the sum of the weights", "对权重之和的自检"},
-                {"GC_NOTHING_TESTED", "GC_NOTHING_TESTED"}, verdicts[2] == "GC_NOTHING_TESTED");
-  metrics.at_least({"accuracy minus that of Bayes' rule", "准确率减去贝叶斯公式的准确率"}, -0.01,
-                   right.result.accuracy - bayes.result.accuracy);
-  metrics.at_most({"divergence from Bayes' rule", "与贝叶斯公式的散度"}, 0.01, right.result.divergence);
-  metrics.at_most({"mean of |confidence - share that is right|", "|置信度 - 答对的比例| 的平均"}, 0.02,
-                  right.result.miscalibration);
-  metrics.at_least({"loss with two softmaxes, above its floor", "两次 softmax 的损失高出其下限多少"}, 0,
-                   mistaken_losses.back() - floor_of_two());
+  report_by_hand(hand_against_tape(points, options.seed), metrics);
+  report_trained({bayes, right, wrong}, mistaken_losses.back() - floor_of_two(), metrics);
   metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 2, metrics.cpu_seconds());
-  add_numbers({bayes, right, wrong}, mistaken_losses.back() - floor_of_two(), metrics);
   say(metrics.target_table(terminal, lang));
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures and numbers: {}\nnow type scores of your own: ./gradus try 04 \"2 1 -1\"\n",

@@ -161,8 +161,9 @@ LineChart loss_chart(const std::vector<double>& once, const std::vector<double>&
   };
   chart.series = {{std::string(tr(lang, "softmax once", "一次 softmax")), steps(once), once},
                   {std::string(tr(lang, "softmax twice", "两次 softmax")), steps(twice), twice}};
-  chart.lines = {{std::string(tr(lang, "Bayes' rule", "贝叶斯公式")), best},
-                 {std::string(tr(lang, "floor of two", "两次的下限")), floor_of_two()}};
+  chart.lines = {
+      {fmt::format("{}{}", tr(lang, "Bayes' rule: ", "贝叶斯公式："), fixed(best)), best},
+      {fmt::format("{}{}", tr(lang, "floor of two: ", "两次的下限："), fixed(floor_of_two())), floor_of_two()}};
   chart.y_min = 0;
   chart.x_log = true;
   chart.lang = lang;
@@ -191,9 +192,28 @@ Heatmap confidence_map(const Classifier& model, Lang lang) {
 
 double floor_of_two() { return std::log(1 + (classes - 1) / std::exp(1.0)); }
 
-void add_numbers(const std::vector<Named>& results, double above_floor, Metrics& metrics) {
+void report_by_hand(double hand_against_tape, Metrics& metrics) {
+  metrics.at_most({"numbers of the notes, in units of their last digit", "讲义里的数，误差以其末位为单位"}, 0.5,
+                  distance_from_notes());
+  metrics.at_most({"gradient p - y by hand against the tape", "手算的梯度 p - y 与计算图之差"}, 1e-12,
+                  hand_against_tape);
+  const std::vector<std::string> verdicts = jacobian_verdicts();
+  metrics.holds({"self check of softmax", "对 softmax 的自检"}, {"PASSED", "PASSED"}, verdicts[0] == "PASSED");
+  metrics.holds({"self check of the diagonal alone", "对只有对角线者的自检"},
+                {"GC_WRONG_GRADIENT", "GC_WRONG_GRADIENT"}, verdicts[1] == "GC_WRONG_GRADIENT");
+  metrics.holds({"self check of the sum of the weights", "对权重之和的自检"},
+                {"GC_NOTHING_TESTED", "GC_NOTHING_TESTED"}, verdicts[2] == "GC_NOTHING_TESTED");
+}
+
+void report_trained(const std::vector<Named>& results, double above_floor, Metrics& metrics) {
   const Words trained("a classifier of 3 clouds", "3 团点的分类器");
   const Evaluation &bayes = results[0].result, &once = results[1].result;
+  metrics.at_least({"accuracy minus that of Bayes' rule", "准确率减去贝叶斯公式的准确率"}, -0.01,
+                   once.accuracy - bayes.accuracy);
+  metrics.at_most({"divergence from Bayes' rule", "与贝叶斯公式的散度"}, 0.01, once.divergence);
+  metrics.at_most({"mean of |confidence - share that is right|", "|置信度 - 答对的比例| 的平均"}, 0.02,
+                  once.miscalibration);
+  metrics.at_least({"loss with two softmaxes, above its floor", "两次 softmax 的损失高出其下限多少"}, 0, above_floor);
   metrics.across_seeds("trained", trained, {"accuracy less that of Bayes' rule", "准确率减去贝叶斯公式的"},
                        fixed(once.accuracy - bayes.accuracy));
   metrics.across_seeds("trained", trained, {"divergence from Bayes' rule", "与贝叶斯公式的散度"},

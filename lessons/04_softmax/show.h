@@ -47,9 +47,11 @@ std::string answer_table(const Classifier& model, double x_1, double x_2, const 
 LineChart loss_chart(const std::vector<double>& once, const std::vector<double>& twice, double best, Lang lang);
 Heatmap confidence_map(const Classifier& model, Lang lang);
 
-// What is compared over seeds, and the results of Bayes' rule, softmax once, softmax twice; how far the loss with two
-// softmaxes ended above its floor.
-void add_numbers(const std::vector<Named>& results, double above_floor, Metrics& metrics);
+// Targets of what is by hand; the largest difference of the gradient by hand from the tape's is measured elsewhere.
+void report_by_hand(double hand_against_tape, Metrics& metrics);
+// Targets of the training and what is compared over seeds: the results of Bayes' rule, softmax once, softmax twice; how
+// far the loss with two softmaxes ended above its floor.
+void report_trained(const std::vector<Named>& results, double above_floor, Metrics& metrics);
 
 // With 3 classes no loss of softmax(softmax(z)) gets below this: at best the inner softmax says (1, 0, 0).
 double floor_of_two();

@@ -113,6 +113,9 @@ std::string y_text(const LineChart& chart, double y) {
   return chart.percent ? format_number(std::round(y * 100000) / 1000) + " %" : format_number(y);
 }
 
+// Lines to compare with have one colour; the second has longer dashes.
+const char* reference_dash(std::size_t line) { return line == 0 ? "3 4" : "12 4"; }
+
 // What a screen reader says: each curve's first, last, lowest and highest point, or all of a few.
 std::string describe(const LineChart& chart) {
   std::string out = fmt::format("{}; {}.", chart.y_label, chart.x_label);
@@ -217,8 +220,9 @@ std::string draw_svg(const LineChart& chart) {
   out += text_at((left + width - right) / 2, plot_bottom + 42, chart.x_label, {.anchor = "middle"});
   out += text_at(18, (top + plot_bottom) / 2, chart.y_label, {.anchor = "middle", .turned = -90});
 
-  for (const ReferenceLine& line : chart.lines) {
-    out += line_at(left, y_of(line.y), width - right, y_of(line.y), "#555555", 1.5, "3 4");
+  for (std::size_t i = 0; i < chart.lines.size(); ++i) {
+    const double y = y_of(chart.lines[i].y);
+    out += line_at(left, y, width - right, y, "#555555", 1.5, reference_dash(i));
   }
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     const Series& series = chart.series[s];
@@ -246,7 +250,8 @@ std::string draw_svg(const LineChart& chart) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const double x = places[i].x, y = height - legend_height + 22 * places[i].row + 6;
     const bool is_series = i < chart.series.size();
-    out += line_at(x, y, x + 34, y, is_series ? colours[i] : "#555555", 2, is_series ? dashes[i] : "3 4");
+    out += line_at(x, y, x + 34, y, is_series ? colours[i] : "#555555", 2,
+                   is_series ? dashes[i] : reference_dash(i - chart.series.size()));
     if (is_series) out += mark_at(x + 17, y, i);
     out += text_at(x + 42, y + 4.5, names[i]);
   }
