@@ -36,7 +36,7 @@ std::vector<Item> items_of(const std::string& page, const std::string& note) {
     at = end + 1;
     if (!line.starts_with(beginning)) continue;
     const std::vector<std::string> cells = cells_of(line);
-    if (cells.size() == 5) items.push_back({cells[0], cells[1], cells[2], cells[3], cells[4]});
+    if (cells.size() == 8) items.push_back({cells[0], cells[1], cells[2], cells[3], cells[7]});  // between: links
   }
   return items;
 }

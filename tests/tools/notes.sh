@@ -237,6 +237,27 @@ trained_numbers() { # ROOT PAGE
     region && !fenced { gsub(/`[^`]*`|\$[^$]*\$|\]\([^)]*\)/, " "); numbers_in($0, 0) }' "$1/$2"
 }
 
+# ---- docs/notes-map.md: | N0-1 | English | Chinese | lesson | section | code | test | command |, no item missing; the
+# section of an item whose lesson is here is one of that lesson
+
+items() { # ROOT
+  awk -v here=" $(cd "$1" && echo lessons/[0-9]*) " '
+    /^\| N[0-9]+-/ {
+      id = $2
+      split(id, part, "-"); note = substr(part[1], 2)
+      if (part[2] != ++last[note]) { print id ": where N" note "-" last[note] " should be"; last[note] = part[2] + 0 }
+      line = $0
+      while (sub(/ \| \| /, " | - | ", line)) {}
+      count = split(line, cell, / \| /)
+      if (count != 8) { print id ": " count " cells"; next }
+      if (index(here, " lessons/" cell[4] "_") && index(cell[5], "](../lessons/" cell[4] "_") == 0) print id ": no section of lesson " cell[4]
+    }
+    END {
+      all["0"] = 42; all["1"] = 34; all["3"] = 22
+      for (note in all) if (last[note] != all[note]) print "note " note ": " last[note] + 0 " of " all[note] " items"
+    }' "$1/docs/notes-map.md"
+}
+
 # ---- the tree
 
 quiet() { # COMMAND...: succeeds when it prints nothing
@@ -266,6 +287,7 @@ done
 full_width() { (cd "$root" && half_width $(speaks_chinese .)); }
 check "notes: Chinese has full-width commas and colons" quiet full_width
 minutes() { sed -n '1,20p' "$root/$1/README.md" | grep -Eq '(^|[^0-9])[0-9]+ minutes' && sed -n '1,20p' "$root/$1/README.zh.md" | grep -Eq '[0-9]+ 分钟'; }
+check "notes: docs/notes-map.md has every item of the course notes, with the section of each lesson that is here" quiet items "$root"
 for lesson in $(cd "$root" && echo lessons/[0-9]*); do
   check "notes: $lesson: says how many minutes it takes" minutes "$lesson"
 done
@@ -391,6 +413,13 @@ check "notes: finds a number of the output that differs" differs numbers_of '<!-
 check "notes: output may speak the language of the page" agrees code_of '<!-- output: x -->\n```\nyes\n```\n<!-- end -->' '<!-- output: x -->\n```\n是\n```\n<!-- end -->'
 check "notes: finds a translation that is missing" caught 'is not there' same code_of "$tree" b.md
 mkdir -p "$tree/lessons/01_a"
+planted_item() { # SED_PROGRAM REASON
+  sed "$1" "$root/docs/notes-map.md" >"$tree/docs/notes-map.md"
+  caught "$2" items "$tree"
+}
+check "notes: finds an item that is missing" planted_item '/^| N1-7 /d' 'N1-8: where N1-7'
+check "notes: finds a note that ends too early" planted_item '/^| N3-22 /d' 'note 3: 21 of 22'
+check "notes: finds an item without its section" planted_item '/^| N0-30 /s/\[01 [^)]*)//' 'N0-30: no section of lesson 01'
 numbers_page() { printf '<!-- numbers: 01_a/b -->\n```text\n0.12 99.4 %% 2e-05\n```\n%s\n<!-- end -->\n' "$1" | write "$2"; }
 planted_number() { numbers_page "$1" lessons/01_a/README.md && caught 'in no block' trained_numbers "$tree" lessons/01_a/README.md; }
 numbers_page 'from 0.12 to 99.4 %, `0.5`, in 3 runs, at 2e-05' lessons/01_a/README.md
