@@ -117,15 +117,17 @@ LineChart kept_chart(const Findings& f, Lang lang) {
 
 std::string text_table(const Findings& f, const Terminal& terminal, Lang lang) {
   Table table({std::string(tr(lang, "bits a character", "每字符比特")), std::string(tr(lang, "kinds", "字符种类")),
-               std::string(tr(lang, "all equal", "等概率")), std::string(tr(lang, "frequencies", "按频率")), "GRU",
-               std::string(tr(lang, "reset", "每 8 个清零")), std::string(tr(lang, "each kind seen", "每种平均出现"))},
-              {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
+               std::string(tr(lang, "equal", "等概率")), std::string(tr(lang, "frequencies", "按频率")),
+               std::string(tr(lang, "training", "训练时")), "GRU", std::string(tr(lang, "reset", "每 8 个清零")),
+               std::string(tr(lang, "seen each", "每种平均出现"))},
+              std::vector<Align>{Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
+                                 Align::right, Align::right});
   for (const TextResult& t : f.texts) {
     const auto kinds = static_cast<double>(t.corpus.characters.size());
     table.add_row({name_of(t.lang, lang), fmt::format("{}", t.corpus.characters.size()),
                    fmt::format("{:.2f}", std::log2(kinds)), fmt::format("{:.2f}", t.frequencies),
-                   fmt::format("{:.2f}", t.carried), fmt::format("{:.2f}", t.reset),
-                   fmt::format("{:.0f}", seen_each(t))});
+                   fmt::format("{:.2f}", t.training.bits), fmt::format("{:.2f}", t.carried),
+                   fmt::format("{:.2f}", t.reset), fmt::format("{:.0f}", seen_each(t))});
   }
   return table.text(terminal);
 }
