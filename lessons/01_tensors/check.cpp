@@ -16,10 +16,12 @@ using check::Result;
 constexpr const char *in_row_major = "row_major", *in_place = "place", *in_transposed = "transposed",
                      *in_narrowed = "narrowed", *in_stretched = "stretched", *in_gradient = "least_squares_gradient";
 
-std::string text_of(const View& view) {
+check::Text text_of(const View& view) {
   std::string strides;
   for (const std::int64_t s : view.strides) strides += (strides.empty() ? "" : ", ") + std::to_string(s);
-  return "shape " + to_string(view.shape) + ", strides (" + strides + "), offset " + std::to_string(view.offset);
+  const std::string shape = to_string(view.shape), offset = std::to_string(view.offset);
+  return {"shape " + shape + ", strides (" + strides + "), offset " + offset,
+          "形状 " + shape + "，步长 (" + strides + ")，偏移 " + offset};
 }
 
 Result is_view(const View& got, const View& expected) {
@@ -92,12 +94,15 @@ Result by_hand() {
          return is_view(stretched(last_row, 0, 3), {Shape{3, 3}, Extents{0, 1}, 3});
        }},
       {in_stretched,
-       [] { return check::refuses("an axis of length 3, asked to be 6 long", [] { (void)stretched(x, 1, 6); }); }},
+       [] {
+         return check::refuses({"an axis of length 3, asked to be 6 long", "把长度为 3 的轴拉伸到 6"},
+                               [] { (void)stretched(x, 1, 6); });
+       }},
       {in_gradient,
        [] {
          const Var X(tensor(Shape{3, 2}, {0, 1, 1, 1, 2, 1}, f64)), y(tensor(Shape{3, 1}, {1, 3, 5}, f64));
-         return has_numbers("X' (X w - y) at w = 0", least_squares_gradient(X, Var(zeros(Shape{2, 1}, f64)), y),
-                            {-13, -9});
+         return has_numbers({"X' (X w - y) at w = 0", "w = 0 处的 X' (X w - y)"},
+                            least_squares_gradient(X, Var(zeros(Shape{2, 1}, f64)), y), {-13, -9});
        }},
   });
 }
@@ -137,7 +142,7 @@ Result views_of_views() {
 Result gradient_shape() {
   return first_of({{in_gradient, [] {
                       return has_shape(
-                          "the gradient",
+                          {"the gradient", "梯度"},
                           least_squares_gradient(drawn(Shape{5, 3}, 1), drawn(Shape{3, 1}, 2), drawn(Shape{5, 1}, 3)),
                           {3, 1}, "(d, 1)");
                     }}});
@@ -161,8 +166,8 @@ const std::vector<check::Known>& known_mistakes() {
       {"STRIDES_COLUMN_MAJOR",
        in_row_major,
        {"the first axis has stride 1: the tensor lies column after column", "第一个轴的步长是 1：张量成了一列接一列"},
-       "strides (1, 2) for shape (2, 3)",
-       "strides (3, 1)",
+       {"strides (1, 2) for shape (2, 3)", "形状 (2, 3) 的步长是 (1, 2)"},
+       {"strides (3, 1)", "步长 (3, 1)"},
        {"begin at the last axis and go to the first", "从最后一个轴往第一个轴走"},
        "strides",
        [] {
@@ -182,8 +187,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_transposed,
        {"only the lengths are exchanged: the numbers come in their old order, as after a reshape",
         "只交换了长度：数还是原来的顺序，像 reshape 一样"},
-       "strides (3, 1) for shape (3, 2)",
-       "strides (1, 3)",
+       {"strides (3, 1) for shape (3, 2)", "形状 (3, 2) 的步长是 (3, 1)"},
+       {"strides (1, 3)", "步长 (1, 3)"},
        {"exchange the strides too", "步长也要交换"},
        "strides",
        [] {
@@ -193,8 +198,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_transposed,
        {"the view is made anew, row after row: its numbers come in their old order, as after a reshape",
         "视图被重新排成一行接一行：数还是原来的顺序，像 reshape 一样"},
-       "strides (2, 1) for shape (3, 2)",
-       "strides (1, 3)",
+       {"strides (2, 1) for shape (3, 2)", "形状 (3, 2) 的步长是 (2, 1)"},
+       {"strides (1, 3)", "步长 (1, 3)"},
        {"keep the view and exchange two lengths and two strides", "保留原来的视图，交换两个长度和两个步长"},
        "reshape",
        [] {
@@ -204,8 +209,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_narrowed,
        {"start counts positions of the axis, and the offset counts numbers in memory",
         "起点数的是轴上的位置，偏移数的是内存里的数"},
-       "offset + start",
-       "offset + start * stride",
+       {"offset + start", "偏移 + 起点"},
+       {"offset + start * stride", "偏移 + 起点 * 步长"},
        {"multiply start by the axis's stride", "起点要乘以这个轴的步长"},
        "strides",
        [] { return narrowed(x, 0, 1, 1, 1).offset == 1; }},
@@ -213,8 +218,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_narrowed,
        {"the offset that the view had is forgotten: right for a new tensor, wrong for a view of a view",
         "忘了视图原有的偏移：对新张量是对的，对视图的视图就错了"},
-       "start * stride",
-       "offset + start * stride",
+       {"start * stride", "起点 * 步长"},
+       {"offset + start * stride", "偏移 + 起点 * 步长"},
        {"add to the offset that is there", "要加到原有的偏移上"},
        "strides",
        [] { return narrowed(x, 0, 1, 1, 1) == last_row && narrowed(last_row, 1, 1, 1, 1).offset == 1; }},
@@ -222,8 +227,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_narrowed,
        {"the stride stays, so neighbours are seen where every second one was asked for",
         "步长没有变：要的是隔一个取一个，看到的却是相邻的"},
-       "stride",
-       "step * stride",
+       {"stride", "步长"},
+       {"step * stride", "间隔 * 步长"},
        {"multiply the stride by step", "步长要乘以间隔"},
        "strides",
        [] {
@@ -233,8 +238,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_stretched,
        {"the stretched axis keeps its stride: row 1 is looked for behind the end of the memory",
         "被拉伸的轴保留了步长：第 1 行跑到内存末尾之外去找了"},
-       "stride 3",
-       "stride 0",
+       {"stride 3", "步长 3"},
+       {"stride 0", "步长 0"},
        {"set the stride of that axis to 0", "把这个轴的步长设为 0"},
        "strides",
        [] {

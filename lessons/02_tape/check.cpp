@@ -37,7 +37,8 @@ Result added_one(const List& list, std::size_t before, std::size_t got) {
   return holds(list.size() == before + 1 && got == before, "STEP_NUMBER",
                {"one step goes to the end of the list, and its number is returned", "在末尾加一步，并返回它的编号"},
                "step " + std::to_string(before) + " of " + std::to_string(before + 1),
-               "step " + std::to_string(got) + " of " + std::to_string(list.size()));
+               {"step " + std::to_string(got) + " of " + std::to_string(list.size()),
+                "第 " + std::to_string(got) + " 步，共 " + std::to_string(list.size()) + " 步"});
 }
 
 // Value of the last step, and its slope to each input (both added up where the inputs are the same step).
@@ -48,12 +49,15 @@ Result step_is(const std::string& what, const List& list, double value, std::siz
   double to_a = 0, to_b = 0;
   for (const Way& way : entry.ways) {
     if (way.from >= list.size() - 1)
-      return holds(false, "STEP_NUMBER", {"a way comes from a step that is not before this one", "来路不在这一步之前"},
-                   "a number below " + std::to_string(list.size() - 1), std::to_string(way.from));
+      return holds(
+          false, "STEP_NUMBER", {"a way comes from a step that is not before this one", "来路不在这一步之前"},
+          {"a number below " + std::to_string(list.size() - 1), "小于 " + std::to_string(list.size() - 1) + " 的编号"},
+          std::to_string(way.from));
     if (way.from == a) to_a += way.slope;
     else if (way.from == b) to_b += way.slope;
   }
-  return has_numbers("slopes of " + what + " for the steps 3 and -0.5", {to_a, to_b}, {slope_a, slope_b});
+  return has_numbers({"slopes of " + what + " for the steps 3 and -0.5", "步骤 3 和 -0.5 的 " + what + " 的斜率"},
+                     {to_a, to_b}, {slope_a, slope_b});
 }
 
 Result steps() {
@@ -115,7 +119,8 @@ Result by_hand() {
                {"all gradients are 0: a step passes on what it has got, and the result has got none to begin with",
                 "所有梯度都是 0：每一步只传递自己得到的梯度，而结果一开始就没有梯度"},
                "d result / d result = 1", "0");
-         return has_numbers("gradients of w, x, p, t, y", got, {-0.481998, 1.156795, -0.963996, -0.6, 1}, 1e-6);
+         return has_numbers({"gradients of w, x, p, t, y", "w、x、p、t、y 的梯度"}, got,
+                            {-0.481998, 1.156795, -0.963996, -0.6, 1}, 1e-6);
        }},
       {"backward",
        [] {
@@ -125,7 +130,9 @@ Result by_hand() {
          backward(list, used);
          std::vector<double> got;
          for (const Entry& entry : list) got.push_back(entry.grad);
-         return has_numbers("gradients of x, y, x x, x y, x x + x y, when the result is x x", got, {4, 0, 1, 0, 0});
+         return has_numbers({"gradients of x, y, x x, x y, x x + x y, when the result is x x",
+                             "结果为 x x 时，x、y、x x、x y、x x + x y 的梯度"},
+                            got, {4, 0, 1, 0, 0});
        }},
   });
 }
@@ -160,7 +167,7 @@ Result shared_is(const std::string& what, std::size_t (*make)(List& list), doubl
                   what + "：用到它的步骤还没有交齐，梯度就被往回传了"},
                  text(exact), text(first));
   }
-  return has_numbers("dy/dx of " + what, {first, second}, {exact, exact});
+  return has_numbers({"dy/dx of " + what, what + " 的 dy/dx"}, {first, second}, {exact, exact});
 }
 
 std::size_t squared(List& list) { return times(list, 0, 0); }
@@ -175,14 +182,14 @@ std::size_t squared_twice(List& list) {
 
 Result shared() {
   return first_of({
-      {"backward", [] { return shared_is("x x at 3", squared, 3, 6, 3, {}); }},
+      {"backward", [] { return shared_is("x x, x = 3", squared, 3, 6, 3, {}); }},
       {"backward",
        [] {
-         return shared_is("b = x + x, b + b at 1", doubled_twice, 1, 4, 1, {6, 8});
+         return shared_is("b = x + x, b + b, x = 1", doubled_twice, 1, 4, 1, {6, 8});
        }},
       {"backward",
        [] {
-         return shared_is("b = x x, b b at 3", squared_twice, 3, 108, 27, {162, 216});
+         return shared_is("b = x x, b b, x = 3", squared_twice, 3, 108, 27, {162, 216});
        }},
   });
 }
@@ -220,7 +227,8 @@ Result self_check() {
                           return holds(false, "GC_WRONG_GRADIENT",
                                        {"a program of forty steps: the gradient is not what its differences say",
                                         "四十步的程序：梯度与它的差分不符"},
-                                       text(numeric) + "  (differences)", text(analytic) + "  (backward)");
+                                       {text(numeric) + "  (differences)", text(numeric) + "（差分）"},
+                                       {text(analytic) + "  (backward)", text(analytic) + "（反向）"});
                         }
                       }
                       return std::nullopt;
@@ -235,7 +243,8 @@ Result long_lists() {
          std::size_t y = 0;
          for (int i = 0; i < 1000000; ++i) y = plus(list, y, 1);
          backward(list, y);
-         return has_numbers("dy/dx of a chain of a million sums", std::vector<double>{list[0].grad}, {1});
+         return has_numbers({"dy/dx of a chain of a million sums", "一百万次相加的链的 dy/dx"},
+                            std::vector<double>{list[0].grad}, {1});
        }},
       {"backward",
        [] {
@@ -243,7 +252,8 @@ Result long_lists() {
          std::size_t y = 0;
          for (int i = 0; i < 60; ++i) y = plus(list, y, y);
          backward(list, y);
-         return has_numbers("dy/dx of sixty doublings, / 2^60", std::vector<double>{list[0].grad * 0x1p-60}, {1});
+         return has_numbers({"dy/dx of sixty doublings, / 2^60", "六十次翻倍的 dy/dx 除以 2^60"},
+                            std::vector<double>{list[0].grad * 0x1p-60}, {1});
        }},
   });
 }

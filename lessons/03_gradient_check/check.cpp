@@ -80,7 +80,8 @@ Result errors() {
        }},
       {"relative_error",
        [] {
-         return has_numbers("errors of (1, 3), (2e-7, 1e-7), (3, -3), (0, 5), (-2, -2), (0, 0)",
+         return has_numbers({"errors of (1, 3), (2e-7, 1e-7), (3, -3), (0, 5), (-2, -2), (0, 0)",
+                             "(1, 3)、(2e-7, 1e-7)、(3, -3)、(0, 5)、(-2, -2)、(0, 0) 的误差"},
                             {relative_error(1, 3), relative_error(2e-7, 1e-7), relative_error(3, -3),
                              relative_error(0, 5), relative_error(-2, -2), relative_error(0, 0)},
                             {0.5, 1.0 / 3, 1, 1, 0, 0});
@@ -135,15 +136,16 @@ Result exam() {
             return holds(false, "ACCEPTS_NOTHING",
                          {"it says no to every backward, the right ones too: nothing gets it to say yes",
                           "它对每个反向都说“不”，对的也一样：没有什么能让它说“是”"},
-                         "yes  (y = 3x + 1, right)", "no");
+                         {"yes  (y = 3x + 1, right)", "是（y = 3x + 1，正确的）"}, {"no", "否"});
           check::Failure failure;
           failure.code = result.code;
           failure.why = {result.sentence.en, result.sentence.zh};
           failure.fix = {result.fix.en, result.fix.zh};
           for (const checker_exam::Mark& mark : result.marks) {
             if (mark.should_accept == mark.accepted) continue;
-            failure.expected = std::string(mark.should_accept ? "yes" : "no") + "  (" + mark.question.en + ")";
-            failure.got = mark.accepted ? "yes" : "no";
+            failure.expected = {(mark.should_accept ? "yes  (" : "no  (") + std::string(mark.question.en) + ")",
+                                (mark.should_accept ? "是（" : "否（") + std::string(mark.question.zh) + "）"};
+            failure.got = mark.accepted ? check::Text("yes", "是") : check::Text("no", "否");
             break;
           }
           return failure;

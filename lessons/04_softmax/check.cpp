@@ -30,10 +30,13 @@ Result shapes() {
   return first_of({
       {in_softmax,
        [&] {
-         return has_shape("weights", softmax_rows(scores, 2), {4, 3}, "(B, n)");
+         return has_shape({"weights", "权重"}, softmax_rows(scores, 2), {4, 3}, "(B, n)");
        }},
       {in_lse, [&] { return has_shape("log-sum-exp", log_sum_exp(scores), {4}, "(N)"); }},
-      {in_loss, [&] { return has_shape("loss", mean_cross_entropy(scores, some_targets()), Shape{}, "()"); }},
+      {in_loss,
+       [&] {
+         return has_shape({"loss", "损失"}, mean_cross_entropy(scores, some_targets()), Shape{}, "()");
+       }},
       {in_loss_gradient,
        [&] {
          return has_shape("dL/dz", cross_entropy_gradient(scores, some_targets()), {4, 3}, "(N, K)");
@@ -58,7 +61,8 @@ Result by_hand() {
        }},
       {in_softmax,
        [&] {
-         return has_numbers("alpha at T = 0.25", softmax_rows(two, 0.25), {0.293178, 0.706822}, six_digits);
+         return has_numbers({"alpha at T = 0.25", "T = 0.25 时的 alpha"}, softmax_rows(two, 0.25), {0.293178, 0.706822},
+                            six_digits);
        }},
       {in_lse, [&] { return has_numbers("log-sum-exp", log_sum_exp(z), {2.349012}, six_digits); }},
       {in_loss, [&] { return has_numbers("L", mean_cross_entropy(twice, second_and_first), {0.849012}, six_digits); }},
@@ -83,30 +87,33 @@ Result invariances() {
        [] {
          const Var both = softmax_rows(numbers({2, 2}, {0.05, 0.27, 3, -1}), 1);
          const Var alone = softmax_rows(numbers({1, 2}, {0.05, 0.27}), 1);
-         return has_numbers("the weights of row 1, with another row below", narrow(both, Axis{0}, 0, 1), alone);
+         return has_numbers({"the weights of row 1, with another row below", "下面还有一行时第 1 行的权重"},
+                            narrow(both, Axis{0}, 0, 1), alone);
        }},
       {in_softmax,
        [] {
          const Var e = numbers({2, 2}, {1000.05, 1000.27, -999.95, -999.73}),
                    near = numbers({2, 2}, {.05, .27, .05, .27});
-         return has_numbers("the weights after adding 1000 or -1000", softmax_rows(e, 1), softmax(near, Axis{1}));
+         return has_numbers({"the weights after adding 1000 or -1000", "分数加 1000 或 -1000 之后的权重"},
+                            softmax_rows(e, 1), softmax(near, Axis{1}));
        }},
       {in_lse,
        [] {
-         return has_numbers("log-sum-exp after adding 1000 or -1000",
+         return has_numbers({"log-sum-exp after adding 1000 or -1000", "加 1000 或 -1000 之后的 log-sum-exp"},
                             log_sum_exp(numbers({2, 2}, {1000, 1001, -1000, -999})), {1001.313262, -998.686738},
                             six_digits);
        }},
       {in_loss,
        [] {
          const Var z = numbers({2, 2}, {0, 2000, 1000, 0});
-         return has_numbers("the loss of a logit that is 2000 too low", mean_cross_entropy(z, Ids(Shape{2}, {0, 0})),
-                            {1000});
+         return has_numbers({"the loss of a logit that is 2000 too low", "正确的 logit 低了 2000 时的损失"},
+                            mean_cross_entropy(z, Ids(Shape{2}, {0, 0})), {1000});
        }},
       {in_loss_gradient,
        [] {
          const Var z = numbers({2, 2}, {0, 2000, 1000, 0});
-         return has_numbers("dL/dz there", cross_entropy_gradient(z, Ids(Shape{2}, {0, 0})), {-0.5, 0.5, 0, 0});
+         return has_numbers({"dL/dz there", "这时的 dL/dz"}, cross_entropy_gradient(z, Ids(Shape{2}, {0, 0})),
+                            {-0.5, 0.5, 0, 0});
        }},
   });
 }
@@ -177,8 +184,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_softmax,
        {"the columns sum to 1 and not the rows: every example changes the weights of the others",
         "和为 1 的是各列而不是各行：每个样本都会改变其他样本的权重"},
-       "softmax over Axis{0}",
-       "softmax over Axis{1}, the positions",
+       {"softmax over Axis{0}", "沿 Axis{0} 做 softmax"},
+       {"softmax over Axis{1}, the positions", "沿 Axis{1}（各个位置）做 softmax"},
        {"sum over Axis{1}, and put that axis back with expand_new", "沿 Axis{1} 求和，再用 expand_new 把这个轴放回去"},
        "by-hand",
        [] {
@@ -205,8 +212,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_loss,
        {"the loss is taken of probabilities where logits belong: it can never fall below log(1 + (K - 1) / e)",
         "该用 logits 的地方用了概率：损失永远降不到 log(1 + (K - 1) / e) 以下"},
-       "cross-entropy of softmax(z)",
-       "cross-entropy of z",
+       {"cross-entropy of softmax(z)", "softmax(z) 的交叉熵"},
+       {"cross-entropy of z", "z 的交叉熵"},
        {"work on z itself", "直接用 z"},
        "classifier",
        [] { return agree(mean_cross_entropy(scores, targets), cross_entropy(alpha, targets)); }},
@@ -214,8 +221,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_loss,
        {"the loss is the sum over the rows: twice as many examples, twice the gradient",
         "损失是各行之和：样本多一倍，梯度就大一倍"},
-       "sum of -log p_y",
-       "mean of -log p_y",
+       {"sum of -log p_y", "-log p_y 之和"},
+       {"mean of -log p_y", "-log p_y 的平均"},
        {"use mean in place of sum at the end", "最后用 mean 代替 sum"},
        "cross-entropy",
        [] { return agree(mean_cross_entropy(scores, targets), cross_entropy(scores, targets) * rows.item()); }},
@@ -240,7 +247,7 @@ const std::vector<check::Known>& known_mistakes() {
        {"each score changes its own weight only: what it takes from the others is left out",
         "只算了每个分数对自己的权重的影响，漏掉了它从别的权重那里拿走的部分"},
        "alpha (1 - alpha) dy",
-       "alpha (dy - sum of alpha dy)",
+       {"alpha (dy - sum of alpha dy)", "alpha (dy - 各 alpha dy 之和)"},
        {"take the mean of dy, weighted by alpha, off dy first", "先从 dy 里减去它按 alpha 加权的平均"},
        "gradient",
        [] { return agree(softmax_backward(alpha, dy), alpha * (1 - alpha) * dy); }},
@@ -248,8 +255,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_backward,
        {"the plain mean of dy is taken off, and the mean weighted by alpha belongs there",
         "减去的是 dy 的普通平均，应当减去按 alpha 加权的平均"},
-       "alpha (dy - mean of dy)",
-       "alpha (dy - sum of alpha dy)",
+       {"alpha (dy - mean of dy)", "alpha (dy - dy 的平均)"},
+       {"alpha (dy - sum of alpha dy)", "alpha (dy - 各 alpha dy 之和)"},
        {"weight dy with alpha before the sum", "求和之前用 alpha 给 dy 加权"},
        "gradient",
        [] { return agree(softmax_backward(alpha, dy), alpha * (dy - spread(mean(dy, Axis{1})))); }},
@@ -257,8 +264,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_backward,
        {"the plain sum of dy is taken off, and the sum weighted by alpha belongs there",
         "减去的是 dy 的普通总和，应当减去按 alpha 加权的总和"},
-       "alpha (dy - sum of dy)",
-       "alpha (dy - sum of alpha dy)",
+       {"alpha (dy - sum of dy)", "alpha (dy - dy 之和)"},
+       {"alpha (dy - sum of alpha dy)", "alpha (dy - 各 alpha dy 之和)"},
        {"weight dy with alpha before the sum", "求和之前用 alpha 给 dy 加权"},
        "gradient",
        [] { return agree(softmax_backward(alpha, dy), alpha * (dy - spread(sum(dy, Axis{1})))); }},
@@ -267,8 +274,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_softmax,
        {"one number is taken off all rows: a row far below it underflows to 0 / 0",
         "所有行减去的是同一个数：远低于它的那一行会下溢成 0 / 0"},
-       "exp(e - largest of all)",
-       "exp(e - largest of the row)",
+       {"exp(e - largest of all)", "exp(e - 全部里最大的)"},
+       {"exp(e - largest of the row)", "exp(e - 本行最大的)"},
        {"take max over Axis{1}, one number a row", "沿 Axis{1} 取最大值，每行一个数"},
        "stable",
        [] {
@@ -279,8 +286,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_softmax,
        {"exp of a large score is infinite, and infinite by infinite is not a number",
         "大分数的指数是无穷大，无穷大除以无穷大不是数"},
-       "exp(e) / sum of exp(e)",
-       "exp(e - m) / sum of exp(e - m), m the largest of the row",
+       {"exp(e) / sum of exp(e)", "exp(e) / exp(e) 之和"},
+       {"exp(e - m) / sum of exp(e - m), m the largest of the row", "exp(e - m) / exp(e - m) 之和，m 是本行最大的"},
        {"take the largest score of each row off first", "先减去每行最大的分数"},
        "stable",
        [] {

@@ -124,16 +124,16 @@ Result shapes() {
        }},
       {in_sgd,
        [&] {
-         return has_shape("the new w", sgd_step(w, g, u, {}), {2, 3}, "the shape of w");
+         return has_shape({"the new w", "新的 w"}, sgd_step(w, g, u, {}), {2, 3}, {"the shape of w", "w 的形状"});
        }},
       {in_adam,
        [&] {
-         return has_shape("the new w", adam_step(w, g, past, {}), {2, 3}, "the shape of w");
+         return has_shape({"the new w", "新的 w"}, adam_step(w, g, past, {}), {2, 3}, {"the shape of w", "w 的形状"});
        }},
       {in_snapshot,
        [&] {
          const Run kept = snapshot(some_run());
-         return has_shape("w", kept.w.defined() ? Var(kept.w) : Var(), {2}, "the shape of w");
+         return has_shape("w", kept.w.defined() ? Var(kept.w) : Var(), {2}, {"the shape of w", "w 的形状"});
        }},
   });
 }
@@ -151,7 +151,8 @@ Result by_hand() {
          double largest = 0;
          for (const double x : wide.to_vector()) largest = std::max(largest, std::fabs(x));
          const double deviation = norm(wide) / std::sqrt(30000.0);
-         if (Result r = has_numbers("the deviation of 30,000 weights, in sqrt(2 / (d_in + d_out))",
+         if (Result r = has_numbers({"the deviation of 30,000 weights, in sqrt(2 / (d_in + d_out))",
+                                     "30,000 个权重的标准差，以 sqrt(2 / (d_in + d_out)) 为单位"},
                                     numbers({deviation / std::sqrt(2.0 / 400)}), std::vector<double>{1}, 0.02))
            return r;
          if (Result r =
@@ -166,32 +167,40 @@ Result by_hand() {
        [] {
          const auto all = three_and_four();
          const double before = clip(all, 1);
-         if (Result r = has_numbers("the gradients (3 4) clipped to 1", gradients_of(all), {0.6, 0.8})) return r;
-         return has_numbers("the length before", numbers({before}), std::vector<double>{5});
+         if (Result r = has_numbers({"the gradients (3 4) clipped to 1", "梯度 (3 4) 裁剪到 1"}, gradients_of(all),
+                                    {0.6, 0.8}))
+           return r;
+         return has_numbers({"the length before", "裁剪之前的长度"}, numbers({before}), std::vector<double>{5});
        }},
       {in_clip,
        [] {
          const auto all = three_and_four();
          clip(all, 10);
-         return has_numbers("the gradients (3 4) clipped to 10", gradients_of(all), {3, 4});
+         return has_numbers({"the gradients (3 4) clipped to 10", "梯度 (3 4) 裁剪到 10"}, gradients_of(all), {3, 4});
        }},
       {in_sgd,
        [] {
-         return has_numbers("w after g = 4, 3.2", sgd_steps({4, 3.2}, {.rate = 0.1}), {-0.72});
+         return has_numbers({"w after g = 4, 3.2", "g 依次为 4、3.2 之后的 w"}, sgd_steps({4, 3.2}, {.rate = 0.1}),
+                            {-0.72});
        }},
       {in_sgd,
        [] {
-         return has_numbers("w after g = 1, 1, -2 with momentum 0.9",
+         return has_numbers({"w after g = 1, 1, -2 with momentum 0.9", "动量 0.9，g 依次为 1、1、-2 之后的 w"},
                             sgd_steps({1, 1, -2}, {.rate = 0.1, .momentum = 0.9}), {-0.1 - 0.19 + 0.029});
        }},
-      {in_adam, [=] { return has_numbers("w after g = 0.5", adam_steps({0.5}, 0, tenth), {-0.1}, four_digits); }},
       {in_adam,
        [=] {
-         return has_numbers("w after g = 0.5, -0.1", adam_steps({0.5, -0.1}, 0, tenth), {-0.1511}, four_digits);
+         return has_numbers({"w after g = 0.5", "g = 0.5 之后的 w"}, adam_steps({0.5}, 0, tenth), {-0.1}, four_digits);
        }},
       {in_adam,
        [=] {
-         return has_numbers("w = 2 after g = 0.5, decay 0.1", adam_steps({0.5}, 2, decayed), {1.88}, four_digits);
+         return has_numbers({"w after g = 0.5, -0.1", "g 依次为 0.5、-0.1 之后的 w"}, adam_steps({0.5, -0.1}, 0, tenth),
+                            {-0.1511}, four_digits);
+       }},
+      {in_adam,
+       [=] {
+         return has_numbers({"w = 2 after g = 0.5, decay 0.1", "w = 2，衰减 0.1，g = 0.5 之后的 w"},
+                            adam_steps({0.5}, 2, decayed), {1.88}, four_digits);
        }},
       {in_step,
        [] {
@@ -201,25 +210,29 @@ Result by_hand() {
                                       "每个 train_step 都要调用一次 step()，由它来更新"},
                                      "2 calls in two train_steps", std::to_string(path.steps)))
            return uncalled;
-         return has_numbers("w after two steps on (w - 1)^2", numbers(path.w), {2.6, 2.28});
+         return has_numbers({"w after two steps on (w - 1)^2", "在 (w - 1)^2 上走两步之后的 w"}, numbers(path.w),
+                            {2.6, 2.28});
        }},
       {in_step,
        [] {
-         return has_numbers("the losses returned", numbers(walk(2, 1e9).losses), {4, 2.56});
+         return has_numbers({"the losses returned", "返回的损失"}, numbers(walk(2, 1e9).losses), {4, 2.56});
        }},
       {in_step,
        [] {
-         return has_numbers("w, clipped to 1", numbers(walk(2, 1).w), {2.9, 2.8});
+         return has_numbers({"w, clipped to 1", "裁剪到 1 时的 w"}, numbers(walk(2, 1).w), {2.9, 2.8});
        }},
       {in_snapshot,
        [] {
          Run run = some_run();
          const Run kept = snapshot(run);
          const std::vector<double> then = inside(run);
-         if (Result r = has_numbers("w, m, v, t and the generator's next number, just saved", inside(kept), then))
+         if (Result r = has_numbers(
+                 {"w, m, v, t and the generator's next number, just saved", "刚保存的 w、m、v、t 和生成器的下一个数"},
+                 inside(kept), then))
            return r;
          go_on(run);
-         return has_numbers("the same after the run has gone on", inside(kept), then);
+         return has_numbers({"the same after the run has gone on", "接着训练之后，保存下来的这些数"}, inside(kept),
+                            then);
        }},
   });
 }
@@ -238,17 +251,19 @@ Result invariances() {
       {in_clip,
        [] {
          const std::vector<Parameter> none = {{"a", parameter(zeros(Shape{3}, f64))}};
-         return has_numbers("the length of gradients that are all 0", numbers({clip(none, 1)}), std::vector<double>{0});
+         return has_numbers({"the length of gradients that are all 0", "全为 0 的梯度的长度"}, numbers({clip(none, 1)}),
+                            std::vector<double>{0});
        }},
       {in_adam,
        [] {
          const AdamOptions tenth{.rate = 0.1};
-         return has_numbers("the first step for g = 500", adam_steps({500}, 0, tenth), {-0.1}, 1e-6);
+         return has_numbers({"the first step for g = 500", "g = 500 时的第一步"}, adam_steps({500}, 0, tenth), {-0.1},
+                            1e-6);
        }},
       {in_step,
        [] {
-         return has_numbers("the gradient that the step finds, where 100 stood before", gradients_that_the_step_finds(),
-                            {4, 4});
+         return has_numbers({"the gradient that the step finds, where 100 stood before", "梯度，里面原来是 100"},
+                            gradients_that_the_step_finds(), {4, 4});
        }},
   });
 }
@@ -270,7 +285,7 @@ Result against_library() {
            sgd.step();
            mine = sgd_step(mine, g, u, sgd.options);
          }
-         return has_numbers("w after ten random steps", mine, w);
+         return has_numbers({"w after ten random steps", "随机走十步之后的 w"}, mine, w);
        }},
       {in_adam,
        [&] {
@@ -285,7 +300,7 @@ Result against_library() {
            adam.step();
            mine = adam_step(mine, g, past, adam.options);
          }
-         return has_numbers("w after ten random steps", mine, w);
+         return has_numbers({"w after ten random steps", "随机走十步之后的 w"}, mine, w);
        }},
   });
 }
@@ -314,8 +329,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_start,
        {"all weights are the same number: all units of a layer get the same gradient and stay alike",
         "所有权重是同一个数：一层的各单元梯度都相同，永远一样"},
-       "a constant",
-       "uniform in +-sqrt(6 / (d_in + d_out))",
+       {"a constant", "常数"},
+       {"uniform in +-sqrt(6 / (d_in + d_out))", "在 +-sqrt(6 / (d_in + d_out)) 内均匀分布"},
        {"draw each weight from the generator; if they are all 0: 6 / (d_in + d_out) divides whole numbers, 6.0 does "
         "not",
         "每个权重都从生成器里抽；如果全是 0：6 / (d_in + d_out) 是整数除法，要写 6.0"},
@@ -341,8 +356,8 @@ const std::vector<check::Known>& known_mistakes() {
       {"CLIP_EACH_BY_ITSELF",
        in_clip,
        {"each gradient is clipped by itself: the direction of the whole turns", "各裁各的：整个梯度的方向变了"},
-       "(1, 1) of (3, 4)",
-       "(0.6, 0.8) of (3, 4)",
+       {"(1, 1) of (3, 4)", "(3, 4) 变成 (1, 1)"},
+       {"(0.6, 0.8) of (3, 4)", "(3, 4) 变成 (0.6, 0.8)"},
        {"one length for all parameters together", "所有参数合在一起，只有一个长度"},
        "clip",
        [] {
@@ -413,7 +428,7 @@ const std::vector<check::Known>& known_mistakes() {
       {"ADAM_STEP_NOT_COUNTED",
        in_adam,
        {"t is the same at every step: past.t does not grow", "每一步的 t 都一样：past.t 没有增加"},
-       "1 - beta^1 at every step",
+       {"1 - beta^1 at every step", "每一步都用 1 - beta^1"},
        "1 - beta^t",
        {"count the step in past.t itself", "在 past.t 里给步数加一"},
        "adam",
@@ -425,7 +440,7 @@ const std::vector<check::Known>& known_mistakes() {
       {"WD_COUPLED",
        in_adam,
        {"the decay is in the gradient, and Adam divides it by its own size", "衰减加进了梯度，Adam 又把它除掉了"},
-       "g + decay * w in place of g",
+       {"g + decay * w in place of g", "用 g + decay * w 代替了 g"},
        "w - rate * decay * w - rate * m / sqrt(v)",
        {"take the decay off the weight itself", "直接从权重里减去衰减"},
        "decay",
@@ -494,15 +509,15 @@ const std::vector<check::Known>& known_mistakes() {
        in_snapshot,
        {"m, v or t is not what it was: the first steps after a resume go another way",
         "m、v 或 t 不是原来的了：续训后的头几步会走到别处去"},
-       "part of Adam's state",
-       "m, v and t",
+       {"part of Adam's state", "Adam 状态的一部分"},
+       {"m, v and t", "m、v 和 t"},
        {"copy m, v and t as well", "m、v 和 t 也要复制"},
        "resume",
        [] { return snapshot_holds(0, 2) && !snapshot_holds(2, 7); }},
       {"CKPT_GENERATOR_LOST",
        in_snapshot,
        {"the generator begins afresh: the resumed run sees other batches", "生成器从头开始：续训看到的批次不一样"},
-       "a new Generator",
+       {"a new Generator", "一个新的 Generator"},
        "run.data",
        {"copy the generator as it is", "原样复制生成器"},
        "resume",

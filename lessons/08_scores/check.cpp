@@ -30,28 +30,32 @@ Result shapes() {
   return first_of({
       {in_dot,
        [&] {
-         return has_shape("scores", dot_scores(query, keys), {B, n}, "(B, n)");
+         return has_shape({"scores", "分数"}, dot_scores(query, keys), {B, n}, "(B, n)");
        }},
-      {in_dot, [&] { return check::refuses("a query of 4 numbers for keys of 3", [&] { dot_scores(wide, keys); }); }},
+      {in_dot,
+       [&] {
+         return check::refuses({"a query of 4 numbers for keys of 3", "查询有 4 个数，键有 3 个"},
+                               [&] { dot_scores(wide, keys); });
+       }},
       {in_scaled,
        [&] {
-         return has_shape("scores", scaled_scores(query, keys), {B, n}, "(B, n)");
+         return has_shape({"scores", "分数"}, scaled_scores(query, keys), {B, n}, "(B, n)");
        }},
       {in_cosine,
        [&] {
-         return has_shape("scores", cosine_scores(query, keys), {B, n}, "(B, n)");
+         return has_shape({"scores", "分数"}, cosine_scores(query, keys), {B, n}, "(B, n)");
        }},
       {in_general,
        [&] {
-         return has_shape("scores", general_scores(wide, keys, W_a), {B, n}, "(B, n)");
+         return has_shape({"scores", "分数"}, general_scores(wide, keys, W_a), {B, n}, "(B, n)");
        }},
       {in_mix,
        [&] {
-         return has_shape("weights", mix(scores, values).weights, {B, n}, "(B, n)");
+         return has_shape({"weights", "权重"}, mix(scores, values).weights, {B, n}, "(B, n)");
        }},
       {in_mix,
        [&] {
-         return has_shape("context", mix(scores, values).context, {B, d_v}, "(B, d_v)");
+         return has_shape({"context", "上下文向量"}, mix(scores, values).context, {B, d_v}, "(B, d_v)");
        }},
   });
 }
@@ -100,27 +104,27 @@ Result invariances() {
   return first_of({
       {in_cosine,
        [&] {
-         return has_numbers("the cosines of keys that are 7 times as long", cosine_scores(query, keys * 7),
-                            cosine_scores(query, keys));
+         return has_numbers({"the cosines of keys that are 7 times as long", "键长 7 倍时的余弦"},
+                            cosine_scores(query, keys * 7), cosine_scores(query, keys));
        }},
       {in_cosine,
        [&] {
-         return has_numbers("the cosines of a query that is 7 times as long", cosine_scores(query * 7, keys),
-                            cosine_scores(query, keys));
+         return has_numbers({"the cosines of a query that is 7 times as long", "查询长 7 倍时的余弦"},
+                            cosine_scores(query * 7, keys), cosine_scores(query, keys));
        }},
       {in_mix,
        [&] {
-         return has_numbers("the sums of the weights", sums(mix(scores, values).weights), {1, 1});
+         return has_numbers({"the sums of the weights", "各行权重之和"}, sums(mix(scores, values).weights), {1, 1});
        }},
       {in_mix,
        [&] {
-         return has_numbers("the weights after adding 1 to all scores", mix(scores + 1, values).weights,
-                            mix(scores, values).weights);
+         return has_numbers({"the weights after adding 1 to all scores", "所有分数加 1 之后的权重"},
+                            mix(scores + 1, values).weights, mix(scores, values).weights);
        }},
       {in_mix,
        [&] {
          const Var alone = mix(narrow(scores, Axis{0}, 0, 1), narrow(values, Axis{0}, 0, 1)).context;
-         return has_numbers("the context of row 1, with another row below",
+         return has_numbers({"the context of row 1, with another row below", "下面还有一行时第 1 行的上下文向量"},
                             narrow(mix(scores, values).context, Axis{0}, 0, 1), alone);
        }},
   });
@@ -278,8 +282,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_mix,
        {"the weights sum to 1 over the batch: sequences compete that have nothing to do with each other",
         "权重沿批次求和为 1：互不相干的序列在互相竞争"},
-       "softmax over Axis{0}",
-       "softmax over Axis{1}, the keys",
+       {"softmax over Axis{0}", "沿 Axis{0} 做 softmax"},
+       {"softmax over Axis{1}, the keys", "沿 Axis{1}（各个键）做 softmax"},
        {"softmax over Axis{1}", "沿 Axis{1} 做 softmax"},
        "shapes",
        [] { return agree(mix(r.scores, r.values).weights, softmax(r.scores, Axis{0})); }},
@@ -287,8 +291,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_mix,
        {"the scores themselves are the weights: they need not sum to 1, nor be positive",
         "直接拿分数当权重：和未必是 1，也未必是正的"},
-       "c = sum of e_i v_i",
-       "c = sum of alpha_i v_i",
+       {"c = sum of e_i v_i", "c = 各 e_i v_i 之和"},
+       {"c = sum of alpha_i v_i", "c = 各 alpha_i v_i 之和"},
        {"put a softmax between", "中间加上 softmax"},
        "idea",
        [] { return agree(mix(r.scores, r.values).weights, r.scores); }},
@@ -296,8 +300,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_mix,
        {"the weighted values are averaged, and the weights sum to 1 already: the context is n times too small",
         "对加权后的值又取了平均，而权重之和已经是 1：上下文向量小了 n 倍"},
-       "mean of alpha_i v_i",
-       "sum of alpha_i v_i",
+       {"mean of alpha_i v_i", "各 alpha_i v_i 的平均"},
+       {"sum of alpha_i v_i", "各 alpha_i v_i 之和"},
        {"use sum", "用 sum"},
        "idea",
        [] { return agree(mix(r.scores, r.values).context, attend(r.scores, r.values).context / 5); }},
@@ -305,8 +309,8 @@ const std::vector<check::Known>& known_mistakes() {
        in_mix,
        {"the context is the plain mean of the values: the weights are computed and not used",
         "上下文向量是值的普通平均：权重算出来了却没有用"},
-       "mean of v_i",
-       "sum of alpha_i v_i",
+       {"mean of v_i", "各 v_i 的平均"},
+       {"sum of alpha_i v_i", "各 alpha_i v_i 之和"},
        {"multiply each value with its weight before the sum", "求和之前每个值先乘自己的权重"},
        "idea",
        [] { return agree(mix(r.scores, r.values).context, mean(r.values, Axis{1})); }},

@@ -59,10 +59,16 @@ Failure plain(const char* code, Words why) {
   return failure;
 }
 
-Result nothing_returned(const std::string& what, const Var& got) {
+// A Chinese sentence that begins with the text: a blank only behind what is not Chinese itself.
+std::string begun(const Text& what, const std::string& rest) {
+  const bool chinese = !what.zh.empty() && static_cast<unsigned char>(what.zh.back()) >= 0x80;
+  return what.zh + (chinese ? "" : " ") + rest;
+}
+
+Result nothing_returned(const Text& what, const Var& got) {
   if (got.defined()) return std::nullopt;
-  return plain(not_written, {"nothing is returned yet for " + what + ": this is a place to fill",
-                             what + " 还没有返回任何结果：这里要由你来写"});
+  return plain(not_written, {"nothing is returned yet for " + what.en + ": this is a place to fill",
+                             begun(what, "还没有返回任何结果：这里要由你来写")});
 }
 
 // What an error says, and the line of the learner's file where that is known.
@@ -80,7 +86,7 @@ Failure thrown(const char* code, Words why, const std::exception* error) {
     failure.fix = {report.change(Lang::en), report.change(Lang::zh)};
     failure.test = report.test;
   }
-  if (!place.empty()) failure.got += " (" + std::filesystem::path(place).filename().string() + ")";
+  if (!place.empty()) failure.got += Text(" (" + std::filesystem::path(place).filename().string() + ")");
   return failure;
 }
 
@@ -175,57 +181,61 @@ Result first_known(const std::vector<Known>& mistakes, const std::string& place)
   return std::nullopt;
 }
 
-Result has_shape(const std::string& what, const Var& got, const Shape& expected, const std::string& symbols) {
+Result has_shape(const Text& what, const Var& got, const Shape& expected, const Text& symbols) {
   if (Result missing = nothing_returned(what, got)) return missing;
   if (got.shape() == expected) return std::nullopt;
-  Failure failure = plain(wrong_shape, {"the shape is wrong: " + what, what + " 的形状不对"});
-  failure.expected = symbols + " = " + to_string(expected);
+  Failure failure = plain(wrong_shape, {"the shape is wrong: " + what.en, begun(what, "的形状不对")});
+  failure.expected = symbols + Text(" = " + to_string(expected));
   failure.got = to_string(got.shape());
   return failure;
 }
 
-Result has_numbers(const std::string& what, const Var& got, const std::vector<double>& expected, double tolerance) {
+Result has_numbers(const Text& what, const Var& got, const std::vector<double>& expected, double tolerance) {
   if (Result missing = nothing_returned(what, got)) return missing;
   const std::vector<double> numbers = got.value().to_vector();
   if (numbers.size() != expected.size()) {
     Failure failure =
-        plain(wrong_shape, {fmt::format("{} has another number of elements", what), what + " 的元素个数不对"});
+        plain(wrong_shape, {fmt::format("{} has another number of elements", what.en), begun(what, "的元素个数不对")});
     failure.expected = fmt::format("{}", expected.size());
-    failure.got = fmt::format("{}, shape {}", numbers.size(), to_string(got.shape()));
+    failure.got = {fmt::format("{}, shape {}", numbers.size(), to_string(got.shape())),
+                   fmt::format("{}，形状 {}", numbers.size(), to_string(got.shape()))};
     return failure;
   }
   double largest = 1;
   for (const double x : expected) largest = std::max(largest, std::abs(x));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (std::abs(numbers[i] - expected[i]) <= tolerance * largest) continue;
-    Failure failure =
-        plain(wrong_numbers, {fmt::format("{} is not what the formula gives", what), what + " 与公式算出的不同"});
+    Failure failure = plain(
+        wrong_numbers, {fmt::format("{} is not what the formula gives", what.en), begun(what, "与公式算出的不同")});
     if (!std::isfinite(numbers[i]) && std::isfinite(expected[i])) {
-      failure.why = {what + " is not finite: 0 / 0, the log or root of a negative number, or the exp of a huge one",
-                     what + " 不是有限的数：出现了 0 / 0、负数的对数或平方根，或很大的数的 exp"};
+      failure.why = {what.en + " is not finite: 0 / 0, the log or root of a negative number, or the exp of a huge one",
+                     begun(what, "不是有限的数：出现了 0 / 0、负数的对数或平方根，或很大的数的 exp")};
     }
     const std::size_t row =
         got.rank() == 0 ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(got.shape()[got.rank() - 1], 1));
-    const std::string name = row_name(what, got.shape(), row, i);
     const int digits = digits_to_tell(expected[i], numbers[i]);
-    failure.expected = name + " = " + row_text(expected, row, i, digits);
-    failure.got = name + " = " + row_text(numbers, row, i, digits);
+    const auto named = [&](const std::string& text) {
+      return Text(row_name(what.en, got.shape(), row, i) + " = " + text,
+                  row_name(what.zh, got.shape(), row, i) + " = " + text);
+    };
+    failure.expected = named(row_text(expected, row, i, digits));
+    failure.got = named(row_text(numbers, row, i, digits));
     return failure;
   }
   return std::nullopt;
 }
 
-Result has_numbers(const std::string& what, const Var& got, const Var& expected, double tolerance) {
+Result has_numbers(const Text& what, const Var& got, const Var& expected, double tolerance) {
   if (Result wrong = has_shape(what, got, expected.shape(), "")) return wrong;
   return has_numbers(what, got, expected.value().to_vector(), tolerance);
 }
 
-Result has_numbers(const std::string& what, const std::vector<double>& got, const std::vector<double>& expected,
+Result has_numbers(const Text& what, const std::vector<double>& got, const std::vector<double>& expected,
                    double tolerance) {
   return has_numbers(what, tensor(Shape{static_cast<std::int64_t>(got.size())}, got, f64), expected, tolerance);
 }
 
-Result holds(bool condition, const std::string& code, Words why, const std::string& expected, const std::string& got) {
+Result holds(bool condition, const std::string& code, Words why, const Text& expected, const Text& got) {
   if (condition) return std::nullopt;
   Failure failure = plain(code.c_str(), std::move(why));
   failure.expected = expected;
@@ -233,12 +243,12 @@ Result holds(bool condition, const std::string& code, Words why, const std::stri
   return failure;
 }
 
-Result refuses(const std::string& what, const std::function<void()>& call) {
+Result refuses(const Text& what, const std::function<void()>& call) {
   try {
     call();
   } catch (const Error&) { return std::nullopt; }
-  return plain(refuses_nothing, {"this input deserves an error, and none is thrown: " + what,
-                                 "这样的输入应当报错，却没有抛出异常：" + what});
+  return plain(refuses_nothing, {"this input deserves an error, and none is thrown: " + what.en,
+                                 "这样的输入应当报错，却没有抛出异常：" + what.zh});
 }
 
 Result passes(const GradientReport& report) {
@@ -258,8 +268,10 @@ Result passes(const GradientReport& report) {
   for (const GradientEntry& entry : report.entries) {
     if (entry.verdict != report.verdict) continue;
     const std::string name = fmt::format("d/d{}{}", entry.name, position_text(entry.position));
-    failure.expected = fmt::format("{} = {:.6g}  (differences)", name, entry.numeric);
-    failure.got = fmt::format("{} = {:.6g}  (backward)", name, entry.analytic);
+    failure.expected = {fmt::format("{} = {:.6g}  (differences)", name, entry.numeric),
+                        fmt::format("{} = {:.6g}（差分）", name, entry.numeric)};
+    failure.got = {fmt::format("{} = {:.6g}  (backward)", name, entry.analytic),
+                   fmt::format("{} = {:.6g}（反向）", name, entry.analytic)};
     break;
   }
   return failure;
@@ -274,7 +286,7 @@ Result passes(const ReferenceReport& report) {
     const std::string name = entry.name + position_text(entry.position);
     failure.expected = fmt::format("{} = {:.6g}", name, entry.reference);
     failure.got = fmt::format("{} = {:.6g}", name, entry.value);
-    if (!entry.note.empty()) failure.got += "  (" + entry.note + ")";
+    if (!entry.note.empty()) failure.got += Text("  (" + entry.note + ")");
     return failure;
   }
   for (const GradientEntry& entry : report.leaves) {

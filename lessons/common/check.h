@@ -23,15 +23,24 @@
 
 namespace gradus::check {
 
+// A number, a name or a formula, the same in both languages; or a few words, in each.
+struct Text : Words {
+  Text() = default;
+  Text(const char* both) : Words(both, both) {}
+  Text(const std::string& both) : Words(both, both) {}
+  Text(Words words) : Words(std::move(words)) {}
+  Text(std::string english, std::string chinese) : Words(std::move(english), std::move(chinese)) {}
+};
+
 struct Failure {
-  std::string code;           // the verdict, stable: "WRONG_SHAPE", "ATTN_QUERY_POST_STEP"
-  std::string place;          // the function to look at
-  Words why;                  // one sentence in the words of the note
-  std::string expected, got;  // small: a line or a few; may be empty
-  std::string used, paper;    // formulas, where a diagnosis knows them
-  Words fix = {};             // what to do, where it is known
-  std::string test = {};      // a line that would have caught it
-  std::string section = {};   // anchor in the lesson's README; the part's when empty
+  std::string code;          // the verdict, stable: "WRONG_SHAPE", "ATTN_QUERY_POST_STEP"
+  std::string place;         // the function to look at
+  Words why;                 // one sentence in the words of the note
+  Text expected, got;        // small: a line or a few; may be empty
+  Text used, paper;          // formulas, where a diagnosis knows them
+  Words fix = {};            // what to do, where it is known
+  std::string test = {};     // a line that would have caught it
+  std::string section = {};  // anchor in the lesson's README; the part's when empty
 };
 using Result = std::optional<Failure>;
 
@@ -87,18 +96,16 @@ Result first_of(const std::vector<At>& checks);
 // In what follows `what` names the result that was got: "keys", "c_1".
 
 // The result is there and has that shape; `symbols` says it in letters: "(B, T_enc, d_attn)".
-Result has_shape(const std::string& what, const Var& got, const Shape& expected, const std::string& symbols);
+Result has_shape(const Text& what, const Var& got, const Shape& expected, const Text& symbols);
 // Every number within `tolerance` of the expected ones (row-major), relative to the largest of them or to 1.
-Result has_numbers(const std::string& what, const Var& got, const std::vector<double>& expected,
-                   double tolerance = 1e-9);
-Result has_numbers(const std::string& what, const Var& got, const Var& expected, double tolerance = 1e-9);
-Result has_numbers(const std::string& what, const std::vector<double>& got, const std::vector<double>& expected,
+Result has_numbers(const Text& what, const Var& got, const std::vector<double>& expected, double tolerance = 1e-9);
+Result has_numbers(const Text& what, const Var& got, const Var& expected, double tolerance = 1e-9);
+Result has_numbers(const Text& what, const std::vector<double>& got, const std::vector<double>& expected,
                    double tolerance = 1e-9);
 // Any other condition: the code and the sentence are what the learner reads when it does not hold.
-Result holds(bool condition, const std::string& code, Words why, const std::string& expected = "",
-             const std::string& got = "");
+Result holds(bool condition, const std::string& code, Words why, const Text& expected = {}, const Text& got = {});
 // The call throws a gradus::Error; `what` says which input it should have refused.
-Result refuses(const std::string& what, const std::function<void()>& call);
+Result refuses(const Text& what, const std::function<void()>& call);
 
 // What the check answers; what is thrown in it becomes a failure of its own ("SHAPE_ERROR", "EXCEPTION", ...).
 Result guarded(const std::function<Result()>& check);
@@ -107,7 +114,7 @@ Result guarded(const std::function<Result()>& check);
 struct Known {
   const char *code, *place;  // as in Failure
   Words why;
-  const char *used, *paper;
+  Text used, paper;
   Words fix;
   const char* section;
   std::function<bool()> is_it;  // whether the learner's functions show it; throwing means no

@@ -116,14 +116,16 @@ std::string tame(const std::string& text) {
   return text.size() > most ? out + "..." : out;
 }
 
+Json tame(const Text& text) { return words({tame(text.en), tame(text.zh)}); }
+
 Json to_json(const Failure& failure, const Part& part) {
   return Json::object({{"code", failure.code},
                        {"place", failure.place},
                        {"why", words(failure.why)},
                        {"expected", tame(failure.expected)},
                        {"got", tame(failure.got)},
-                       {"used", failure.used},
-                       {"paper", failure.paper},
+                       {"used", words(failure.used)},
+                       {"paper", words(failure.paper)},
                        {"fix", words(failure.fix)},
                        {"test", failure.test},
                        {"section", failure.section.empty() ? part.section : failure.section}});

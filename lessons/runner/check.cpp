@@ -20,7 +20,7 @@ std::string place_of(const CheckReport& report, const std::string& source, const
   if (!first.place.empty()) return first.place;
   std::string place;
   for (const std::string& name : places) {
-    if (first.code == "MISSING_FUNCTION" && first.got.starts_with(name)) place = name;
+    if (first.code == "MISSING_FUNCTION" && first.got.en.starts_with(name)) place = name;
   }
   const std::size_t colon = report.where.rfind(':');
   int line = 0;

@@ -65,10 +65,10 @@ check::Failure failure_of(const Json& json) {
   f.code = json.at("code").as_string();
   f.place = json.at("place").as_string();
   f.why = words_of(json.at("why"));
-  f.expected = json.at("expected").as_string();
-  f.got = json.at("got").as_string();
-  f.used = json.at("used").as_string();
-  f.paper = json.at("paper").as_string();
+  f.expected = words_of(json.at("expected"));
+  f.got = words_of(json.at("got"));
+  f.used = words_of(json.at("used"));
+  f.paper = words_of(json.at("paper"));
   f.fix = words_of(json.at("fix"));
   f.test = json.at("test").as_string();
   f.section = json.at("section").as_string();

@@ -67,10 +67,10 @@ std::string report_text(const CourseLesson& lesson, const CheckReport& report, c
     out += entry(tr(lang, "where", "位置"),
                  report.where.empty() ? f.place : report.where + (f.place.empty() ? "" : ", " + f.place));
     out += entry("", report.excerpt);
-    out += entry(tr(lang, "expected", "应得"), f.expected);
-    out += entry(tr(lang, "got", "实得"), f.got);
-    out += entry(tr(lang, "yours", "你的"), f.used);
-    out += entry(tr(lang, "paper", "论文"), f.paper);
+    out += entry(tr(lang, "expected", "应得"), f.expected.in(lang));
+    out += entry(tr(lang, "got", "实得"), f.got.in(lang));
+    out += entry(tr(lang, "yours", "你的"), f.used.in(lang));
+    out += entry(tr(lang, "paper", "应为"), f.paper.in(lang));
     out += entry(tr(lang, "mend", "改法"), f.fix.in(lang));
     out += entry(tr(lang, "test", "测试"), f.test);
     if (!f.section.empty()) {
@@ -121,8 +121,8 @@ Json report_json(const CourseLesson& lesson, const std::filesystem::path& file, 
     out.set("place", report.first->place);
     out.set("where", report.where);
     out.set("why", words(report.first->why));
-    out.set("expected", report.first->expected);
-    out.set("got", printable(report.first->got));
+    out.set("expected", report.first->expected.en);
+    out.set("got", printable(report.first->got.en));
     out.set("fix", words(report.first->fix));
     out.set("section", report.first->section);
   }
