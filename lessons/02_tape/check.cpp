@@ -56,8 +56,8 @@ Result step_is(const std::string& what, const List& list, double value, std::siz
     if (way.from == a) to_a += way.slope;
     else if (way.from == b) to_b += way.slope;
   }
-  return has_numbers({"slopes of " + what + " for the steps 3 and -0.5", "步骤 3 和 -0.5 的 " + what + " 的斜率"},
-                     {to_a, to_b}, {slope_a, slope_b});
+  return has_numbers({"slopes of " + what + " for the steps 3 and -0.5", what + " 对 3 和 -0.5 的斜率"}, {to_a, to_b},
+                     {slope_a, slope_b});
 }
 
 Result steps() {

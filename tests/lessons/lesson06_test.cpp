@@ -134,10 +134,10 @@ TEST_SUITE("lesson 06") {
 
   TEST_CASE("both texts of the course are found, with the sizes that the note tells") {
     const Corpus english = course_text(Lang::en), chinese = course_text(Lang::zh);
-    CHECK(english.characters.size() == 94);
-    CHECK(chinese.characters.size() == 1000);
-    CHECK(english.train.size() + english.held_out.size() == 109689);
-    CHECK(chinese.train.size() + chinese.held_out.size() == 49103);
+    CHECK(english.characters.size() == 90);
+    CHECK(chinese.characters.size() == 1022);
+    CHECK(english.train.size() + english.held_out.size() == 112748);
+    CHECK(chinese.train.size() + chinese.held_out.size() == 52092);
   }
 
   TEST_CASE(

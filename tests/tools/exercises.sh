@@ -152,6 +152,8 @@ check 'a full-width semicolon is explained' explained full_width_semicolon 'from
 check 'a missing return is explained' explained no_return 'every way through it must end in'
 check 'a compiler that gives up is explained' explained too_large 'the compiler gave up'
 check 'a number that is none is said to be so' explained gives_nan 'is not finite'
+check 'what is compared is said in Chinese' says '应得      分数加 1000 或 -1000 之后的权重[0] = ' \
+  gradus --lang zh check 04 --file "$root/lessons/04_softmax/mistakes/no_maximum.cpp"
 check 'what is printed is shown' says 'H has rank 3' gradus check 09 --file "$root/tests/fixtures/exercises/prints.cpp"
 
 # What cannot be checked at all: exit code 2, and one line.
