@@ -7,7 +7,8 @@
 #include "lessons/01_tensors/broken.h"
 #include "lessons/01_tensors/line.h"
 #include "lessons/01_tensors/parts.h"
-#include "lessons/01_tensors/views.h"
+#include "lessons/01_tensors/views_picture.h"
+#include "lessons/common/files.h"
 #include "lessons/common/interrupt.h"
 #include "lessons/common/lesson.h"
 #include "lessons/common/metrics.h"
@@ -57,7 +58,10 @@ int run(const Options& options) {
     return draw_text(loss_chart(descended, stretched, in), on) + "\n" + fits_table(descended, exact, stretched, on, in);
   });
   say("\n");
-  save_plot(loss_chart(descended, stretched, lang), output_directory(options, lesson.id) / "loss.svg");
+  const std::filesystem::path out = output_directory(options, lesson.id);
+  save_plot(loss_chart(descended, stretched, lang), out / "loss.svg");
+  write_file(out / "views.svg", views_svg(views_of_six(), lang));
+  write_file(out / "views.csv", views_csv(views_of_six()));
 
   double mean_y = 0;
   for (const double y : line.y.to_vector()) mean_y += y / points;
@@ -90,9 +94,9 @@ int run(const Options& options) {
   say(metrics.target_table(terminal, lang));
   say(fmt::format(
       fmt::runtime(tr(lang,
-                      "picture and numbers: {}\nnow draw views of your own: ./gradus try 01 \"3 4 transpose 0 1\"\n",
+                      "pictures and numbers: {}\nnow draw views of your own: ./gradus try 01 \"3 4 transpose 0 1\"\n",
                       "图和数据在：{}\n换上你自己的视图：./gradus try 01 \"3 4 transpose 0 1\"\n")),
-      output_directory(options, lesson.id).string()));
+      out.string()));
   return metrics.write();
 }
 

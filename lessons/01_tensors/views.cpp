@@ -64,23 +64,29 @@ std::string drawn(const std::string& name, const View& view, Lang lang) {
   return text;
 }
 
-std::string six_views(Lang lang) {
+std::vector<NamedView> views_of_six() {
   const Parts& part = taught_parts();
   const View x = part.row_major(Shape{2, 3}), row = part.narrowed(x, 0, 1, 1, 1);
+  return {{"x", x},
+          {"transpose(x)", part.transposed(x, 0, 1)},
+          {"narrow(x, Axis{1}, 0, 2, 2)", part.narrowed(x, 1, 0, 2, 2)},
+          {"narrow(x, Axis{0}, 1, 1)", row},
+          {"expand(that, Axis{0}, 3)", part.stretched(row, 0, 3)},
+          {"reshape(x, Shape{3, 2})", view_of(reshape(one_to(6, Shape{2, 3}), Shape{3, 2}))}};
+}
+
+std::string six_views(Lang lang) {
+  const std::vector<NamedView> views = views_of_six();
   const Tensor real = one_to(6, Shape{2, 3});
   const View copied = view_of(reshape(transpose(real), Shape{2, 3}));
   std::string text(tr(lang, "Six numbers in memory, at places 0 to 5, and six ways to look at them:\n",
                       "内存里的六个数，在位置 0 到 5；看它们的六种方式：\n"));
-  text += drawn("x", x, lang) + drawn("transpose(x)", part.transposed(x, 0, 1), lang) +
-          drawn("narrow(x, Axis{0}, 1, 1)", row, lang) +
-          drawn("narrow(x, Axis{1}, 0, 2, 2)", part.narrowed(x, 1, 0, 2, 2), lang) +
-          drawn("expand(that, Axis{0}, 3)", part.stretched(row, 0, 3), lang) +
-          drawn("reshape(x, Shape{3, 2})", view_of(reshape(real, Shape{3, 2})), lang);
+  for (const NamedView& named : views) text += drawn(named.name, named.view, lang);
   return text +
          fmt::format(fmt::runtime(tr(lang, "reshape(transpose(x), Shape{{2, 3}}) is a copy: {}\n",
                                      "reshape(transpose(x), Shape{{2, 3}}) 是副本：{}\n")),
                      numbers(reshape(reshape(transpose(real), Shape{2, 3}), Shape{6}))) +
-         (copied.strides == x.strides ? "" : "?\n");
+         (copied.strides == views[0].view.strides ? "" : "?\n");
 }
 
 std::string shared_numbers(Lang lang) {

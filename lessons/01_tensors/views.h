@@ -13,7 +13,13 @@ namespace gradus::lesson01 {
 // elements are drawn.
 std::string drawn(const std::string& name, const View& view, Lang lang);
 
-// Six views of the numbers 1 to 6, and a reshape that has to copy.
+struct NamedView {
+  std::string name;
+  View view;
+};
+// x (2, 3) with the numbers 1 to 6, and five views of it.
+std::vector<NamedView> views_of_six();
+// The same as text, and a reshape that has to copy.
 std::string six_views(Lang lang);
 // What writing through a view changes, and what writing to a copy does not.
 std::string shared_numbers(Lang lang);

@@ -1,7 +1,9 @@
 // Lesson 01: views against real tensors, what is typed, the line against its solution, the ten programs, and the table
 // of NumPy lines.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -9,7 +11,7 @@
 #include "lessons/01_tensors/broken.h"
 #include "lessons/01_tensors/line.h"
 #include "lessons/01_tensors/parts.h"
-#include "lessons/01_tensors/views.h"
+#include "lessons/01_tensors/views_picture.h"
 #include "tensor/reduce.h"
 
 using namespace gradus;
@@ -50,6 +52,24 @@ TEST_SUITE("lesson 01") {
     for (std::int64_t i = 0; i < 2; ++i) {
       for (std::int64_t k = 0; k < 4; ++k)
         CHECK(part.place(part.transposed(x, 0, 2), Extents{k, 1, i}) == 12 * i + 4 + k);
+    }
+  }
+
+  TEST_CASE("lesson 01: the picture of the views has all of them with their strides, the table every element") {
+    const std::vector<NamedView> views = views_of_six();
+    REQUIRE(views.size() == 6);
+    const std::string table = views_csv(views);
+    CHECK(std::count(table.begin(), table.end(), '\n') == 1 + 6 + 6 + 4 + 3 + 9 + 6);
+    CHECK(table.find("\"transpose(x)\",2,1,5,6\n") != std::string::npos);
+    CHECK(table.find("\"expand(that, Axis{0}, 3)\",2,0,3,4\n") != std::string::npos);
+    for (const Lang lang : {Lang::en, Lang::zh}) {
+      const std::string picture = views_svg(views, lang);
+      CHECK(picture.find("<title>") != std::string::npos);
+      CHECK(picture.find("<desc>") != std::string::npos);
+      for (const NamedView& named : views) {
+        CHECK(picture.find(">" + named.name + "<") != std::string::npos);
+        CHECK(picture.find(fmt::format("({}, {})", named.view.strides[0], named.view.strides[1])) != std::string::npos);
+      }
     }
   }
 
