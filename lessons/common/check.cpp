@@ -74,7 +74,7 @@ Result nothing_returned(const Text& what, const Var& got) {
 // What an error says, and the line of the learner's file where that is known.
 Failure thrown(const char* code, Words why, const std::exception* error) {
   Failure failure = plain(code, std::move(why));
-  if (error) failure.got = error->what();
+  if (error) failure.got = {error->what(), in_chinese(error->what())};
   const auto* ours = dynamic_cast<const Error*>(error);
   const std::string place = ours ? place_of(*ours) : "";
   const auto* shape = dynamic_cast<const ShapeError*>(error);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lessons/runner/commands.h"
+#include "tensor/doctor/doctor.h"
 #include "tensor/error.h"
 
 namespace gradus {
@@ -292,7 +293,7 @@ int byhand_command(const Course& course, const std::vector<std::string>& argumen
   }
   try {
     say(explained(read_given(parsed), lang));
-  } catch (const Error& error) { return misuse(spec.program, error.what(), lang); }
+  } catch (const Error& error) { return misuse(spec.program, explain(error, lang), lang); }
   return 0;
 }
 

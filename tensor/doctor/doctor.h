@@ -92,7 +92,10 @@ ShapeReport examine_same(const char* where, const Shape& prediction, const Shape
 // left * right, whose shapes differ.
 ShapeReport examine_product(const Shape& left, const Shape& right);
 
-// What to show for any error: the report in `lang`, or what(); with the place in the learner's code where the program
+// what() of one of the library's errors in Chinese, where it is a known one (chinese.cpp); as it is otherwise.
+std::string in_chinese(const std::string& error);
+
+// What to show for any error: the report in `lang`, or what() in it; with the place in the learner's code where the program
 // was compiled with debug lines (place.h).
 std::string explain(const std::exception& error, Lang lang);
 

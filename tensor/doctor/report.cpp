@@ -230,8 +230,9 @@ std::string explain(const std::exception& error, Lang lang) {
   const std::string place = ours ? place_of(*ours) : "";
   const auto* shape = dynamic_cast<const ShapeError*>(&error);
   if (shape && shape->report) return shape->report->text(lang, place);
-  if (place.empty()) return error.what();
-  return std::string(error.what()) + (lang == Lang::zh ? "\n  位置     " : "\n  place    ") + place;
+  const std::string text = lang == Lang::zh ? in_chinese(error.what()) : error.what();
+  if (place.empty()) return text;
+  return text + (lang == Lang::zh ? "\n  位置     " : "\n  place    ") + place;
 }
 
 }  // namespace gradus

@@ -300,6 +300,61 @@ TEST_SUITE("the shape doctor") {
     CHECK(explain(std::runtime_error("other"), Lang::en) == "other");
   }
 
+  TEST_CASE("the errors that a learner meets are known in Chinese, shapes and numbers included") {
+    const auto chinese = [](const std::function<void()>& mistake) -> std::string {
+      try {
+        mistake();
+      } catch (const Error& error) { return explain(error, Lang::zh); }
+      return "nothing was thrown";
+    };
+    const Tensor x = zeros(Shape{2, 3}, f64), row = zeros(Shape{3}, f64);
+    const Var w = parameter(zeros(Shape{2, 3}, f64));
+    const auto begins = [&](const std::string& begin, const std::function<void()>& mistake) {
+      const std::string text = chinese(mistake);
+      CHECK_MESSAGE(text.starts_with(begin), text);
+      CHECK_MESSAGE(text.find(" of ") == text.npos, text);
+    };
+    begins("-：形状 (2, 3) 与 (3) 不同。", [&] { (void)(Var(x) - Var(row)); });
+    begins("+：一个是 f64，另一个是 f32；", [&] { (void)(Var(x) + Var(zeros(Shape{2, 3}, f32))); });
+    begins("sum：形状 (2, 3) 没有 Axis{2} 这个轴；轴从 0 数到 1", [&] { (void)sum(Var(x), Axis{2}); });
+    begins("matmul：(2, 3) 乘 (2, 3)：中间的大小 3 与 2 不同；第二个像是转置了", [&] { (void)matmul(Var(x), Var(x)); });
+    begins("matmul：(2, 3) 乘 (2, 4)：中间的大小 3 与 2 不同", [&] {
+      (void)matmul(Var(x), Var(zeros(Shape{2, 4}, f64)));
+    });
+    begins("matmul：(2, 3) 乘 (3)：两者都至少要有两个轴", [&] { (void)matmul(Var(x), Var(row)); });
+    begins("matmul：(1, 2, 3) 乘 (2, 3)：轴的个数不同", [&] { (void)matmul(Var(zeros(Shape{1, 2, 3}, f64)), Var(x)); });
+    begins("matmul：(1, 2, 3) 乘 (2, 3, 2)：批次轴 0 的长度是 1 和 2", [&] {
+      (void)matmul(Var(zeros(Shape{1, 2, 3}, f64)), Var(zeros(Shape{2, 3, 2}, f64)));
+    });
+    begins("transpose：形状 (3) 不是矩阵", [&] { (void)transpose(row); });
+    begins("narrow：从 1 开始、间隔 2 的 3 个位置，在形状 (2, 3) 的轴 1 上放不下",
+           [&] { (void)narrow(x, Axis{1}, 1, 3, 2); });
+    begins("select：轴 0 上的下标 5 超出了形状 (2, 3)", [&] { (void)select(x, Axis{0}, 5); });
+    begins("expand：形状 (2, 3) 的轴 0 长度不是 1", [&] { (void)expand(x, Axis{0}, 4); });
+    begins("expand_new：形状 (2, 3) 里没有新的 Axis{5} 的位置", [&] { (void)expand_new(x, Axis{5}, 4); });
+    begins("reshape：(2, 3) 里有 6 个数，(4) 需要 4 个", [&] { (void)reshape(x, Shape{4}); });
+    begins("item：形状 (2, 3) 里有 6 个数", [&] { (void)x.item(); });
+    begins("at：给了 1 个下标，形状是 (2, 3)", [&] { (void)x.at({1}); });
+    begins("at：轴 1 上的下标 7 超出了形状 (2, 3)", [&] { (void)x.at({1, 7}); });
+    begins("max：形状 (2, 0) 的轴 1 是空的，没有 max", [&] { (void)max(Var(zeros(Shape{2, 0}, f64)), Axis{1}); });
+    begins("这个 Var 还是空的", [&] { (void)Var().value(); });
+    begins("这个张量还是空的", [&] { (void)Tensor().to_vector(); });
+    begins("grad：这个 Var 不接收梯度", [&] { (void)Var(x).grad(); });
+    begins("mutable_grad：这个 Var 不接收梯度", [&] { (void)Var(x).mutable_grad(); });
+    begins("backward：形状 (2, 3) 不是单个的数", [&] { backward(w * 2.0); });
+    begins("backward：没有任何接收梯度的东西通向这个结果", [&] { backward(sum(Var(x))); });
+    begins("backward：'sum' (", [&] {
+      const Var loss = sum(w * w);
+      backward(loss);
+      backward(loss);
+    });
+    begins("'*' 的反向：", [&] {
+      const Var v = parameter(full(Shape{2}, 1, f64)), loss = sum(v * v);
+      fill_(v.mutable_value(), 2);
+      backward(loss);
+    });
+  }
+
   // ---- dot with d_s unlike d_h
 
   TEST_CASE("dot, cosine and scaled dot: d_s unlike d_h is named first, before anything else that is wrong") {
