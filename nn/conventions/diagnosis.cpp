@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "nn/conventions/diagnosis_ends.h"
 #include "nn/conventions/diagnosis_gradients.h"
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/formulas.h"
@@ -249,6 +250,8 @@ class Search {
       else same->stages.push_back(s);
       if (there(output_of(s))) same->outputs.push_back(output_of(s));
     }
+    for (Group& g : made)
+      if (is_lstm(base_) && there("m") && std::count(g.outputs.begin(), g.outputs.end(), "s")) g.outputs.push_back("m");
     std::erase_if(made, [](const Group& g) { return g.outputs.empty(); });
     if (there("W_s") && there("s_0")) made.push_back({{Stage::start}, {"s_0"}, {}});
     return made;
@@ -302,7 +305,8 @@ class Search {
            elsewhere(a.values) || a.mask_read == MaskRead::next_example || a.mask_read == MaskRead::previous_example ||
            a.mask_read == MaskRead::longest_first || a.mask_read == MaskRead::shortest_first ||
            elsewhere(m.query_read) || m.first_state >= FirstState::next_example || !m.dropped.shape.empty() ||
-           m.run.over_the_batch || m.both.merge == Merge::reshaped || m.heads.mask == HeadMask::tiled;
+           m.run.over_the_batch || m.both.merge == Merge::reshaped || m.both.merge == Merge::reshaped_example ||
+           m.heads.mask == HeadMask::tiled;
   }
 
   // A large decoder is searched on a few rows and steps; what agrees there is checked on all of it.
@@ -451,6 +455,8 @@ class Search {
       hits = matching(group, level1);
       tried.insert(tried.end(), level1.begin(), level1.end());
     }
+    if (hits.empty() && explained_by_final_states(group, level0)) return;
+    if (hits.empty() && outputs_are_right(group, level0)) return unknown(group, tried);
     if (hits.empty() && explained_by_outputs(group, level0)) return;
     if (hits.empty() && explained_by_rows(group, level0)) return;
     if (hits.empty() && explained(group, level0, false)) return;
@@ -497,17 +503,29 @@ class Search {
     std::stable_sort(meant.begin(), meant.end(), [](const Meant& a, const Meant& b) {
       return std::pair(a.violations, a.notes) < std::pair(b.violations, b.notes);
     });
-    const auto formulas = [&](const Model& model, bool whole) { return formulas_of(group, model, given_, whole); };
-    const Explained found = explain(meant, formulas, {tolerance_, apart_, deep});
-    return take(group, found, free_ones);
+    // One mistake that gives a state and its memory; then one of each.
+    for (const bool apart : {false, true}) {
+      if (apart && !std::count(group.outputs.begin(), group.outputs.end(), "m")) break;
+      const auto formulas = [&](const Model& model, bool whole) {
+        return formulas_of(group, model, given_, whole, apart);
+      };
+      if (take(group, explain(meant, formulas, {tolerance_, apart_, deep}), free_ones)) return true;
+    }
+    return false;
   }
 
-  std::vector<Formula> formulas_of(const Group& group, const Model& model, const Arrays& on, bool whole) const {
+  std::vector<Formula> formulas_of(const Group& group, const Model& model, const Arrays& on, bool whole,
+                                   bool memory_apart = false) const {
     if (trace_.kind == TraceKind::multi_head) return head_formulas(model, on);
     if (trace_.kind == TraceKind::recurrent) return run_formulas(model, on);
     std::vector<Formula> made;
-    for (Stage stage : group.stages)
-      if (there(output_of(stage))) made.push_back(decoder_formula(model, on, stage, whole));
+    for (Stage stage : group.stages) {
+      if (!there(output_of(stage))) continue;
+      if (memory_apart && stage == Stage::cell)
+        for (MemoryAs memory : {MemoryAs::output, MemoryAs::read})
+          made.push_back(decoder_formula(model, on, stage, whole, memory));
+      else made.push_back(decoder_formula(model, on, stage, whole));
+    }
     return made;
   }
 
@@ -550,6 +568,11 @@ class Search {
                           const long at = static_cast<long>(t) + by;
                           return at < 0 || at >= static_cast<long>(T) ? Vec(d)
                                                                       : own(of, b, static_cast<std::size_t>(at), first);
+                        }});
+      if (const Array* h0 = reference::find(given_, "h0"); h0 && h0->dim(0) == parts)
+        ways.push_back({"RUN_OUTPUT_OTHER_STEP", "h_{t-1}, h0 at the first step", "h_{t-1}（第一步是 h0）",
+                        [h0, d, own](const Array& of, std::size_t b, std::size_t t, std::size_t first) {
+                          return t ? own(of, b, t - 1, first) : copy(h0->row({first / d, b}));
                         }});
       if (const Array& x = get(given_, "x"); x.dim(2) == d)
         ways.push_back({"RUN_OUTPUT_RESIDUAL", "h_t + x_t", "h_t + x_t",
@@ -622,6 +645,48 @@ class Search {
     return false;
   }
 
+  // A run whose outputs agree, and whose final states, or what a decoder takes of them, are other numbers.
+  bool explained_by_final_states(const Group& group, const std::vector<Scored>& free_ones) {
+    if (trace_.kind != TraceKind::recurrent) return false;
+    const bool ends = group.outputs.front() == "start";
+    if (!ends && !there("h")) return false;
+    for (const Scored& s : free_ones) {
+      const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
+      if (!model) continue;
+      Arrays right;
+      try {
+        right = stage_outputs(*model, given_, {Stage::run});
+      } catch (const std::invalid_argument&) {
+        continue;  // sizes that do not go with this hypothesis
+      }
+      if (there("h") && !(difference(right.at("h"), get(given_, "h")) < tolerance_)) continue;
+      std::vector<Finding> found;
+      for (const std::string& output : group.outputs) {
+        if (output == "h" || (!ends && difference(right.at(output), get(given_, output)) < tolerance_)) continue;
+        const auto more = explain_final_states(given_, right, output, trace_.directions, tolerance_);
+        if (more.empty()) {
+          found.clear();
+          break;
+        }
+        found.insert(found.end(), more.begin(), more.end());
+      }
+      if (found.empty()) continue;
+      for (std::size_t i : group.fields)
+        if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
+      report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+      verdict_.findings.insert(verdict_.findings.end(), found.begin(), found.end());
+      verdict_.checked = true, forward_differs_ = true;
+      return true;
+    }
+    return false;
+  }
+
+  // Whether h of a run agrees, so that only its final states are wrong.
+  bool outputs_are_right(const Group& group, const std::vector<Scored>& free_ones) {
+    return trace_.kind == TraceKind::recurrent && group.outputs.size() > 1 && there("h") &&
+           agrees_on("h", group, free_ones);
+  }
+
   // Whichever rows of the batch are read: for each row b the row whose numbers give what b has.
   bool explained_by_rows(const Group& group, const std::vector<Scored>& free_ones) {
     struct Source {
@@ -636,7 +701,7 @@ class Search {
         {"INPUT_OTHER_EXAMPLE", {"the decoder's input", "解码器的输入"}, {"y_emb"}},
         {"STATE_OTHER_EXAMPLE", {"the decoder's state", "解码器的状态"}, {"s", "m", "s_0", "cell_0", "query"}}};
     constexpr std::size_t most_rows = 32, least_numbers = 3;
-    if (trace_.kind != TraceKind::decoder) return false;
+    if (trace_.kind != TraceKind::decoder || group.stages.front() == Stage::start) return false;
     const std::size_t B = get(given_, group.outputs.front()).dim(0);
     std::size_t left = budget_for(group);
     if (B < 2 || B > most_rows || get(given_, group.outputs.front()).data.size() < least_numbers * B) return false;

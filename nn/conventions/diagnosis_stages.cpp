@@ -57,7 +57,10 @@ class Stages {
     if (contains(stages, Stage::weights)) made_["alpha"] = weights();
     if (contains(stages, Stage::context)) made_["c"] = context();
     if (contains(stages, Stage::attentional)) made_["htilde"] = attentional();
-    if (contains(stages, Stage::cell)) made_["s"] = cell();
+    if (contains(stages, Stage::cell)) {
+      made_["s"] = cell();
+      if (const Array* m = find(inner_, "m")) made_["m"] = *m;
+    }
     if (contains(stages, Stage::readout)) made_["logits"] = readout();
     return std::move(made_);
   }
@@ -222,6 +225,7 @@ class Stages {
         const Array* h0 = find(given_, "s_0" + suffix);
         state[l].h = l + 1 == is_.layers ? copy(s.row({b, 0})) : h0 ? copy(h0->row({b})) : Vec(d);
         if (lstm) state[l].c = c0 ? copy(c0->row({b})) : Vec(d);
+        if (lstm && memory && l + 1 == is_.layers) state[l].c = copy(memory->row({b, 0}));
         lower[l].set_row({b, 0}, state[l].h);
       }
       if (lstm) m.set_row({b, 0}, state.back().c);
@@ -263,6 +267,8 @@ class Stages {
       if (l + 1 == is_.layers) h.set_row({k}, s.row({k, 0}));
       else if (h0) h.set_row({k}, h0->row({k}));
       if (c0 && !own.c.empty()) c.set_row({k}, c0->row({k}));
+      else if (const Array* m = find(given_, "m"); m && !own.c.empty() && l + 1 == is_.layers)
+        c.set_row({k}, m->row({k, 0}));
     }
     start_otherwise(model_.first_state, 1, h, c);
     return {copy(h.row({b})), own.c.empty() ? Vec() : copy(c.row({b}))};

@@ -40,6 +40,27 @@ void layer_norm(double* x, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) variance += (x[k] - mean) * (x[k] - mean) / static_cast<double>(n);
   for (std::size_t k = 0; k < n; ++k) x[k] = (x[k] - mean) / std::sqrt(variance + 1e-5);
 }
+void mean(double* x, std::size_t n) {
+  double sum = 0;
+  for (std::size_t k = 0; k < n; ++k) sum += x[k];
+  std::fill(x, x + n, sum / static_cast<double>(n));
+}
+void centred(double* x, std::size_t n) {
+  double sum = 0;
+  for (std::size_t k = 0; k < n; ++k) sum += x[k];
+  for (std::size_t k = 0; k < n; ++k) x[k] -= sum / static_cast<double>(n);
+}
+void over_sum(double* x, std::size_t n) {
+  double sum = 0;
+  for (std::size_t k = 0; k < n; ++k) sum += x[k];
+  for (std::size_t k = 0; k < n; ++k) x[k] /= sum;
+}
+void running_sum(double* x, std::size_t n) {
+  for (std::size_t k = 1; k < n; ++k) x[k] += x[k - 1];
+}
+void sorted(double* x, std::size_t n) { std::sort(x, x + n); }
+void first_half_twice(double* x, std::size_t n) { std::copy_n(x, n / 2, x + n - n / 2); }
+void second_half_twice(double* x, std::size_t n) { std::copy_n(x + n - n / 2, n / 2, x); }
 void halves(double* x, std::size_t n) { std::rotate(x, x + n / 2, x + n); }
 void backwards(double* x, std::size_t n) { std::reverse(x, x + n); }
 
@@ -88,6 +109,15 @@ const std::vector<Function>& functions() {
       {"log_softmax", log_softmax},
       {"halves_exchanged", halves},
       {"reversed", backwards},
+      {"mean", mean},
+      {"centred", centred},
+      {"over_sum", over_sum},
+      {"first_half_twice", first_half_twice},
+      {"second_half_twice", second_half_twice},
+      {"log", each<[](double x) { return std::log(x); }>},
+      {"sqrt", each<[](double x) { return std::sqrt(x); }>},
+      {"running_sum", running_sum},
+      {"sorted", sorted},
   };
   return all;
 }
@@ -168,6 +198,7 @@ std::optional<std::size_t> place_of(Order order, long i, std::size_t n, std::siz
   if (order == Order::first) i = 0;
   if (order == Order::last) i = last;
   if (order == Order::last_real) i = last_real;
+  if (order == Order::held) i = std::clamp(i, 0L, last);
   if (order == Order::rolled) i = (i % (last + 1) + last + 1) % (last + 1);
   if (i < 0 || i > last) return std::nullopt;
   return static_cast<std::size_t>(i);
@@ -425,6 +456,21 @@ Grid merge(const Grid& x, std::size_t heads) {
   return out;
 }
 
+// A function of the numbers that lie along another axis than the features.
+Grid applied_along(const Node& n, Grid g) {
+  const std::size_t of_n = g.D, of_t = g.N * g.D, of_b = g.T * g.N * g.D;
+  const std::size_t count = n.along == Along::positions ? g.N : n.along == Along::steps ? g.T : g.B;
+  const std::size_t stride = n.along == Along::positions ? of_n : n.along == Along::steps ? of_t : of_b;
+  Vec x(count);
+  for (std::size_t first = 0; first < g.x.size(); ++first) {
+    if (first / stride % count) continue;  // not the first along the axis
+    for (std::size_t k = 0; k < count; ++k) x[k] = g.x[first + k * stride];
+    n.function->apply(x.data(), count);
+    for (std::size_t k = 0; k < count; ++k) g.x[first + k * stride] = x[k];
+  }
+  return g;
+}
+
 // What a term makes of its operands.
 Grid computed(const Node& n, const std::vector<const Grid*>& in, const Scene& s) {
   const auto folded = [&](auto f) {
@@ -450,6 +496,7 @@ Grid computed(const Node& n, const std::vector<const Grid*>& in, const Scene& s)
     }
     case Op::apply: {
       Grid g = *in[0];
+      if (n.along != Along::features) return applied_along(n, std::move(g));
       for (std::size_t p = 0; p < g.x.size(); p += g.D) n.function->apply(&g.x[p], g.D);
       return g;
     }
@@ -884,6 +931,7 @@ std::string whose(const Read& r, int onward = 0) {
                                  "sum so far",
                                  "mean so far",
                                  "0 at the first step",
+                                 "the one at the end again beyond it",
                                  ""};
   std::string text = rows[static_cast<std::size_t>(r.rows)];
   if (r.of_heads) text.replace(text.find("example"), 7, "head");
@@ -961,6 +1009,8 @@ std::string print(const Term& term, bool whole) {
       break;
     case Op::apply:
       text = std::string(n.function->name) + "(" + print(n.in[0]) + ")";
+      if (n.along != Along::features)
+        text += n.along == Along::positions ? " over i" : n.along == Along::steps ? " over t" : " over the batch";
       break;
     case Op::dot:
       text = bracketed(n.in[0]) + " . " + bracketed(n.in[1]);

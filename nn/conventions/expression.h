@@ -49,6 +49,7 @@ enum class Order {
   sum_so_far,
   mean_so_far,
   not_at_first,  // zeros at the first step
+  held,          // beyond an end the last one before it is read again
   rolled         // what goes out at one end comes in at the other
 };
 struct Read {
@@ -70,6 +71,8 @@ struct Block {
 };
 
 enum class Gather { sum, mean, mean_of_real, largest, least, first, last, root };
+// The axis that a function's numbers lie along.
+enum class Along { features, positions, steps, examples };
 enum class Pairing { larger_neighbour, larger_of_halves, mean, smaller, first, product };
 
 enum class Op {
@@ -107,6 +110,7 @@ struct Node {
   Read read = {};
   Block block = {};
   const Function* function = nullptr;
+  Along along = Along::features;
   double number = 0;
   Gather gather = Gather::sum;
   Pairing pairing = Pairing::larger_neighbour;
@@ -120,6 +124,9 @@ struct Scene {
   bool whole = true;                           // these are all there are
   std::vector<std::size_t> lengths;            // of the positions
   std::string made;                            // the array that the formula gives
+  std::vector<Term> beside;                    // what other stages compute, and may be taken by mistake
+  std::size_t beside_size = 0;                 // its features
+  std::string made_too;                        // another one that a term inside gives
 };
 
 // Short spellings.

@@ -42,7 +42,11 @@ Term times(const Term& a, const Term& b) { return make(Op::times, {a, b}); }
 
 // A formula cannot read what it is about to give.
 bool can_be_read(const Place& p, const Node& n) {
-  if (n.op != Op::leaf || n.name != p.plan.scene().made) return &n != p.plan.root().get();
+  const Scene& scene = p.plan.scene();
+  const auto is_made = [&](const std::string& name) { return name == scene.made || name == scene.made_too; };
+  const bool state_of_memory = scene.made == "m" && n.name == "s";  // s_t is made of the memory that m holds
+  if (scene.made == "s_0" && n.op == Op::leaf && (n.name == "s" || n.name == "m")) return false;
+  if (n.op != Op::leaf || (!is_made(n.name) && !state_of_memory)) return &n != p.plan.root().get();
   const Order o = n.read.order;
   return n.read.lag > 0 && (o == Order::kept || o == Order::first || o == Order::sum_so_far ||
                             o == Order::mean_so_far || o == Order::not_at_first);
@@ -51,6 +55,24 @@ bool can_be_read(const Place& p, const Node& n) {
 void read_otherwise(const Place& p, std::vector<Term>& out, const std::function<void(Read&)>& change) {
   const Term t = copied(p.term, [&](Node& n) { change(n.read); });
   if (can_be_read(p, *t)) out.push_back(t);
+}
+
+// What an encoder's states are sometimes put together to: their mean, the last of them, ...
+void add_summaries(const Place& p, const Array& H, std::vector<Term>& found) {
+  const std::size_t d = H.shape.back(), half = d / 2;
+  std::vector<Block> blocks;
+  if (p.value.D == d) blocks = {{}};
+  if (p.value.D == half && d % 2 == 0 && p.plan.scene().made == "s_0") blocks = {{0, half}, {half, half}};
+  for (const Block& block : blocks) {
+    for (Order order : {Order::first, Order::last, Order::last_real, Order::mean, Order::mean_of_real}) {
+      Node n{.op = Op::gather, .in = {leaf("H", Lies::position, {.order = order}, block)}, .gather = Gather::first};
+      found.push_back(std::make_shared<const Node>(std::move(n)));
+    }
+    for (Gather gather : {Gather::sum, Gather::largest}) {
+      Node n{.op = Op::gather, .in = {leaf("H", Lies::position, {}, block)}, .gather = gather};
+      found.push_back(std::make_shared<const Node>(std::move(n)));
+    }
+  }
 }
 
 // Every other term of the same size that is there to be taken by mistake: what the formula reads, and what a paper
@@ -73,12 +95,15 @@ std::vector<Term> others(const Place& p) {
           std::make_shared<const Node>(Node{.op = Op::moved, .in = {loop, loop->in[1]}, .read = {.lag = 1}}), t->name));
     }
   }
+  for (const Term& t : p.plan.scene().beside)
+    if (p.value.N == 1 && p.value.D == p.plan.scene().beside_size) found.push_back(t);
   const std::pair<const char*, Lies> arrays[] = {
       {"s", Lies::step},      {"y_emb", Lies::step},  {"x", Lies::step},       {"c", Lies::step},
       {"htilde", Lies::step}, {"logits", Lies::step}, {"m", Lies::step},       {"cell_0", Lies::example},
       {"H", Lies::position},  {"query", Lies::step},  {"key", Lies::position}, {"value", Lies::position}};
   for (const auto& [name, lies] : arrays) {
     const Array* a = find(*p.plan.scene().arrays, name);
+    if (std::string(name) == "H" && a && p.value.N == 1) add_summaries(p, *a, found);
     const bool by_position = lies == Lies::position;
     if (!a || a->shape.back() != p.value.D || by_position != (p.value.N > 1)) continue;
     std::vector<Read> reads = {{}};
@@ -109,6 +134,45 @@ std::vector<Term> gates(const Place& p) {
   return found;
 }
 
+// The terms of a sum in two groups, the first of at least two.
+void each_part(const Place& p, const std::function<void(const std::vector<Term>&, const std::vector<Term>&)>& visit) {
+  constexpr std::size_t most_terms = 5;
+  if (p.term->op != Op::sum || p.term->in.size() < 3 || p.term->in.size() > most_terms) return;
+  for (std::size_t which = 1; which + 1 < (std::size_t{1} << p.term->in.size()); ++which) {
+    std::vector<Term> some, rest;
+    for (std::size_t k = 0; k < p.term->in.size(); ++k) (which >> k & 1 ? some : rest).push_back(p.term->in[k]);
+    if (some.size() > 1) visit(some, rest);
+  }
+}
+
+// factor * (W x + ...) as W (factor * x) + ...
+std::vector<Term> moved_inwards(const Term& factor, const Term& onto) {
+  if (onto->op == Op::product) return {make(Op::product, {onto->in[0], times(factor, onto->in[1])})};
+  std::vector<Term> made;
+  for (std::size_t k = 0; onto->op == Op::sum && onto->label.empty() && k < onto->in.size(); ++k) {
+    std::vector<Term> terms = onto->in;
+    terms[k] = times(factor, terms[k]);
+    made.push_back(make(Op::sum, terms));
+    if (onto->in[k]->op != Op::product) continue;
+    terms[k] = make(Op::product, {onto->in[k]->in[0], times(factor, onto->in[k]->in[1])});
+    made.push_back(make(Op::sum, terms));
+  }
+  return made;
+}
+
+// The factors of a term, or of what its matrix multiplies, each with the term that lacks it.
+std::vector<std::pair<Term, Term>> without_factor(const Term& t) {
+  std::vector<std::pair<Term, Term>> found;
+  const bool inner = t->op == Op::product && t->in[1]->op == Op::times;
+  const Term& product = inner ? t->in[1] : t;
+  if (product->op != Op::times || product->in.size() != 2) return found;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Term& rest = product->in[1 - k];
+    found.emplace_back(product->in[k], inner ? make(Op::product, {t->in[0], rest}) : rest);
+  }
+  return found;
+}
+
 std::vector<double> usual_factors(const Place& p) {
   const double d = static_cast<double>(p.value.D), n = static_cast<double>(std::max<std::size_t>(p.plan.scene().N, 1)),
                t = static_cast<double>(p.plan.scene().T), b = static_cast<double>(p.plan.scene().B);
@@ -127,7 +191,7 @@ std::vector<AttentionConvention> other_weights(const Place& p, bool pairs) {
   for (SoftmaxAxis axis : {SoftmaxAxis::batch, SoftmaxAxis::queries, SoftmaxAxis::singleton,
                            SoftmaxAxis::keys_and_queries, SoftmaxAxis::batch_and_keys, SoftmaxAxis::all})
     if (p.plan.scene().whole) ways.push_back([axis](C& c) { c.axis = axis; });
-  for (int k = 0; k <= static_cast<int>(Normaliser::softmax_twice_masked); ++k)
+  for (int k = 0; k <= static_cast<int>(Normaliser::over_absolute_sum); ++k)
     if (k != static_cast<int>(Normaliser::unshifted_softmax))
       ways.push_back([k](C& c) { c.normaliser = static_cast<Normaliser>(k); });
   for (int k = 0; k <= static_cast<int>(MaskRead::shortest_first); ++k)
@@ -136,6 +200,8 @@ std::vector<AttentionConvention> other_weights(const Place& p, bool pairs) {
     ways.push_back([k](C& c) { c.mask_use = static_cast<MaskUse>(k); });
   for (double fill : {0.0, 1e-9, -1e-9, -1.0, -2.0, -5.0, -10.0, -50.0, -100.0, 1.0, 1e-6, -1e-6})
     if (masked) ways.push_back([fill](C& c) { c.mask_fill = fill; });
+  for (double by : {-1.0, -2.0, -3.0, -4.0, -5.0, -10.0, -20.0, 1.0, 1e-9})
+    if (masked) ways.push_back([by](C& c) { c.mask_use = MaskUse::lower, c.mask_fill = by; });
   const double d = std::sqrt(static_cast<double>(p.plan.scene().N));
   for (double t : {d, 1 / d, 2.0, .5, -1.0}) ways.push_back([t](C& c) { c.temperature = t; });
   std::vector<C> made;
@@ -163,9 +229,13 @@ const std::vector<Rule>& rules() {
        2,
        {"%n is read where %o belongs: the time is wrong", "读了 %n，应读 %o：时刻不对"},
        [](const Place& p, std::vector<Term>& out) {
-         for (int by : {-2, -1, 1, 2})
-           if (is_read(p) && (p.term->lies == Lies::step || p.term->lies == Lies::pair))
-             read_otherwise(p, out, [&](Read& r) { r.lag += by; });
+         if (!is_read(p) || (p.term->lies != Lies::step && p.term->lies != Lies::pair)) return;
+         const bool state = p.term->name == "s" || p.term->name == "m";  // before the first they are the first anyway
+         for (int by : {-2, -1, 1, 2}) {
+           read_otherwise(p, out, [&](Read& r) { r.lag += by; });
+           if (!state && p.term->read.order == Order::kept)
+             read_otherwise(p, out, [&](Read& r) { r.lag += by, r.order = Order::held; });
+         }
        }},
       {"FROZEN",
        3,
@@ -230,6 +300,9 @@ const std::vector<Rule>& rules() {
              const Term other = copied(p.term, [&](Node& n) { n.read.lag += by; });
              if (can_be_read(p, *other)) out.push_back(times(number(.5), make(Op::sum, {p.term, other})));
            }
+         if (p.term->label == "s_t")  // a step that goes half the way
+           out.push_back(
+               outside(p.term, times(number(.5), make(Op::sum, {inside(p.term), leaf("s", Lies::step, {.lag = 1})}))));
        }},
       {"OTHER_STEP",
        5,
@@ -248,6 +321,8 @@ const std::vector<Rule>& rules() {
          if (is_read(p)) return;  // of an example's numbers other rules know
          for (int by : {-1, 1, 2}) add({.lag = by});
          for (int by : {-1, 1})
+           if (p.term->op != Op::carried) add({.lag = by, .order = Order::held});
+         for (int by : {-1, 1})
            if (p.value.N > 1) add({.shift = by});
          for (Rows rows : {Rows::next, Rows::previous, Rows::first, Rows::last, Rows::mean}) add({.rows = rows});
          for (Order order : {Order::first, Order::reversed, Order::mean, Order::sum_so_far, Order::mean_so_far})
@@ -259,13 +334,19 @@ const std::vector<Rule>& rules() {
        [](const Place& p, std::vector<Term>& out) {
          if (!is_vector(p) || is_parameter(p)) return;
          for (const Term& t : others(p)) out.push_back(t);
+         if (p.term->role != "gate") return;
+         for (const Term& g : gates(p)) out.push_back(make(Op::complement, {g}));
        }},
       {"EXTRA_TERM",
        4,
        {"%n stands where %o belongs: one term too many", "%o 的位置上写成了 %n：多加了一项"},
        [](const Place& p, std::vector<Term>& out) {
          if (!is_vector(p) || is_parameter(p)) return;
-         for (const Term& t : others(p)) out.push_back(outside(p.term, make(Op::sum, {inside(p.term), t})));
+         for (const Term& t : others(p)) {
+           out.push_back(outside(p.term, make(Op::sum, {inside(p.term), t})));
+           out.push_back(outside(p.term, make(Op::sum, {inside(p.term), times(number(-1), t)})));
+           if (is_read(p)) out.push_back(make(Op::sum, {t, times(number(-1), p.term)}));
+         }
          if (is_read(p) && p.term->lies == Lies::step)
            for (int by : {-1, 1}) {
              const Term other = copied(p.term, [&](Node& n) { n.read.lag += by; });
@@ -277,6 +358,8 @@ const std::vector<Rule>& rules() {
        {"%n stands where %o belongs: one factor too many", "%o 的位置上写成了 %n：多乘了一项"},
        [](const Place& p, std::vector<Term>& out) {
          if (!is_vector(p) || is_parameter(p)) return;
+         if (is_read(p))
+           for (const Term& t : others(p)) out.push_back(times(p.term, t));
          for (const Term& g : gates(p)) {
            out.push_back(outside(p.term, times(g, inside(p.term))));
            out.push_back(outside(p.term, times(make(Op::complement, {g}), inside(p.term))));
@@ -349,6 +432,19 @@ const std::vector<Rule>& rules() {
          if (!is_vector(p)) return;
          for (const Function& f : functions()) out.push_back(outside(p.term, apply(f, inside(p.term))));
        }},
+      {"EXTRA_FUNCTION",
+       5,
+       {"%n stands where %o belongs: a function too many", "%o 的位置上写成了 %n：多套了一个函数"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (!is_vector(p) || is_parameter(p) || !p.plan.scene().whole || p.plan.carries(p.term.get())) return;
+         const std::pair<Along, std::size_t> axes[] = {
+             {Along::positions, p.value.N}, {Along::steps, p.value.T}, {Along::examples, p.value.B}};
+         for (const auto& [along, count] : axes)
+           for (const char* name : {"softmax", "unit", "layer_norm", "centred", "over_sum", "running_sum", "sorted"})
+             if (count > 1)
+               out.push_back(outside(p.term, copied(apply(function(name), inside(p.term)),
+                                                    [along = along](Node& n) { n.along = along; })));
+       }},
       {"PRODUCT_FOR_SUM",
        2,
        {"%n stands where %o belongs: multiplied instead of added", "%o 写成了 %n：加写成了乘"},
@@ -361,6 +457,57 @@ const std::vector<Rule>& rules() {
              if (j != k) rest.push_back(p.term->in[j]);
            out.push_back(outside(p.term, make(Op::sum, rest)));
          }
+         each_part(p, [&](const std::vector<Term>& some, const std::vector<Term>& rest) {
+           out.push_back(outside(p.term, times(make(Op::sum, some), rest.size() > 1 ? make(Op::sum, rest) : rest[0])));
+         });
+       }},
+      {"PART_CHANGED",
+       5,
+       {"%n stands where %o belongs", "%o 写成了 %n"},
+       [](const Place& p, std::vector<Term>& out) {
+         each_part(p, [&](const std::vector<Term>& some, const std::vector<Term>& rest) {
+           const auto with = [&](const Term& changed) {
+             std::vector<Term> terms = {changed};
+             terms.insert(terms.end(), rest.begin(), rest.end());
+             out.push_back(outside(p.term, make(Op::sum, terms)));
+           };
+           const Term part = make(Op::sum, some);
+           out.push_back(outside(p.term, rest.size() == 1 ? rest[0] : make(Op::sum, rest)));
+           for (const char* name : {"tanh", "sigmoid", "relu", "softmax", "unit", "layer_norm"})
+             with(apply(function(name), part));
+           for (double k : {-1.0, 2.0, .5}) with(times(number(k), part));
+           for (const Term& g : gates(p)) with(times(g, part));
+         });
+       },
+       true},
+      {"FACTOR_MOVED",
+       3,
+       {"%n stands where %o belongs: the factor acts at another place", "%o 写成了 %n：因子作用的位置不同"},
+       [](const Place& p, std::vector<Term>& out) {
+         const Term& t = p.term;
+         if (t->op == Op::times && t->in.size() == 2)
+           for (std::size_t k = 0; k < 2; ++k)
+             for (const Term& inner : moved_inwards(t->in[k], t->in[1 - k])) out.push_back(outside(t, inner));
+         if (t->op == Op::product && t->in[1]->op == Op::times && t->in[1]->in.size() == 2)
+           for (std::size_t k = 0; k < 2; ++k)
+             out.push_back(outside(t, times(t->in[1]->in[k], make(Op::product, {t->in[0], t->in[1]->in[1 - k]}))));
+         if (t->op != Op::sum) return;
+         for (std::size_t j = 0; j < t->in.size(); ++j)
+           for (const auto& [factor, bare] : without_factor(t->in[j])) {
+             std::vector<Term> terms = t->in;
+             terms[j] = bare;
+             out.push_back(outside(t, times(factor, make(Op::sum, terms))));
+           }
+       }},
+      {"DISTANCE",
+       3,
+       {"%n stands where %o belongs: a distance for a product", "%o 写成了 %n：用距离代替了乘积"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::dot) return;
+         const Term apart = make(Op::sum, {p.term->in[0], times(number(-1), p.term->in[1])});
+         const Term square = make(Op::dot, {apart, apart});
+         for (double k : {-1.0, 1.0, -.5}) out.push_back(outside(p.term, times(number(k), square)));
+         out.push_back(outside(p.term, times(number(-1), apply(function("sqrt"), square))));
        }},
       {"SUM_FOR_PRODUCT",
        2,
@@ -518,6 +665,18 @@ void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mi
           m.change.user = user, m.change.place = at;
           visit(m);
         }
+        // One gate alone reads something else in its joined input.
+        for (const auto& [join, part] : uses) {
+          const auto& users = plan.uses(join);
+          if (join->op != Op::join || users.size() < 2) continue;
+          Node other = *join;
+          other.in[part] = to;
+          m.change.terms = {{join, std::make_shared<const Node>(std::move(other))}};
+          for (const auto& [user, at] : users) {
+            m.change.user = user, m.change.place = at;
+            visit(m);
+          }
+        }
       }
     }
     // The same in all terms that play one part: every gate, every U.
@@ -627,7 +786,7 @@ const Called& called(const Plan& plan, const Node* owner) {
   const auto labels = [&](const char* label) {
     return std::any_of(plan.terms().begin(), plan.terms().end(), [&](const Term& t) { return t->label == label; });
   };
-  for (const auto* table : {labels("z") ? &gru : labels("f") ? &lstm : &other, &other})
+  for (const auto* table : {labels("z") ? &gru : labels("f") || labels("o") ? &lstm : &other, &other})
     if (const auto at = table->find(owner->label); at != table->end()) return at->second;
   return nothing;
 }
@@ -699,7 +858,9 @@ Words about_weights(const AttentionConvention& c, const AttentionConvention& rig
                                      {"exp without a division", "exp 而不相除"},
                                      {"log softmax", "log softmax"},
                                      {"softmax of tanh", "tanh 的 softmax"},
-                                     {"softmax twice, masked both times,", "两次都带掩码的 softmax "}};
+                                     {"softmax twice, masked both times,", "两次都带掩码的 softmax "},
+                                     {"exp(e) over 1 plus the sum of them", "exp(e) 除以 1 与其和"},
+                                     {"division of |e| by their sum", "|e| 除以其和"}};
   static const Said reads[] = {{"the keys' mask", "键的掩码"},
                                {"the queries' mask", "查询的掩码"},
                                {"the mask inverted", "取反的掩码"},
@@ -721,7 +882,8 @@ Words about_weights(const AttentionConvention& c, const AttentionConvention& rig
       {"multiplied into the scores before the softmax", "在 softmax 之前乘到分数上"},
       {"multiplied into the weights, which are not normalised again", "乘到权重上而没有重新归一化"},
       {"multiplied into the weights", "乘到权重上"},
-      {"added to the scores", "加到分数上"}};
+      {"added to the scores", "加到分数上"},
+      {"only lowers the scores of padding", "只把填充位置的分数降低"}};
   Words w;
   const auto say = [&](const std::string& en, const std::string& zh) {
     w.en += (w.en.empty() ? "" : ", ") + en, w.zh += (w.zh.empty() ? "" : "，") + zh;
@@ -735,9 +897,11 @@ Words about_weights(const AttentionConvention& c, const AttentionConvention& rig
   if (c.mask_read != right.mask_read)
     say(std::string("with ") + named(reads, c.mask_read).en, std::string("用了") + named(reads, c.mask_read).zh);
   if (c.mask_use != right.mask_use)
-    say(std::string("the mask is ") + named(uses, c.mask_use).en, std::string("掩码") + named(uses, c.mask_use).zh);
+    say(std::string(c.mask_use == MaskUse::lower ? "the mask " : "the mask is ") + named(uses, c.mask_use).en,
+        std::string("掩码") + named(uses, c.mask_use).zh);
   const auto text = [](double x) { return print(number(x)); };
-  if (c.mask_fill != right.mask_fill)
+  if (c.mask_use == MaskUse::lower) say("by " + text(-c.mask_fill), "降低 " + text(-c.mask_fill));
+  else if (c.mask_fill != right.mask_fill)
     say("masked scores are " + text(c.mask_fill) + " where -infinity belongs",
         "被遮住的分数取 " + text(c.mask_fill) + "，应为 -∞");
   if (c.temperature != right.temperature)
@@ -752,8 +916,9 @@ std::string weights_code(const AttentionConvention& c, const AttentionConvention
   if (c.axis != right.axis) add("SOFTMAX_AXIS");
   if (c.normaliser != right.normaliser) add("WEIGHTS_NORMALISER");
   if (c.mask_read != right.mask_read) add("MASK_OTHER");
-  if (c.mask_use != right.mask_use) add("MASK_USE");
-  if (c.mask_fill != right.mask_fill) add("MASK_FINITE_FILL");
+  if (c.mask_use == MaskUse::lower) add("MASK_FINITE_FILL");
+  else if (c.mask_use != right.mask_use) add("MASK_USE");
+  if (c.mask_fill != right.mask_fill && c.mask_use != MaskUse::lower) add("MASK_FINITE_FILL");
   if (c.temperature != right.temperature) add("SCALE_OTHER");
   return code;
 }
@@ -777,9 +942,8 @@ Finding finding_of(const Mistake& m, const Formula& formula, const Plan& plan) {
   if (everywhere && renamed) {
     for (const auto& [user, place] : plan.uses(start))
       for (const Node* owner : plan.owners(user)) owners.push_back(owner);
-  } else {
-    owners = plan.owners(start);
   }
+  if (owners.empty()) owners = plan.owners(start);  // what nothing else uses is the formula itself
   for (const auto& [from, to] : m.change.terms)
     for (const Node* owner : plan.owners(m.alike ? from : owners[0])) owners.push_back(owner);
   std::sort(owners.begin(), owners.end(), [&](const Node* a, const Node* b) { return a->label < b->label; });

@@ -52,6 +52,25 @@ class Writer {
     formulas.emplace_back("s", s);
   }
 
+  // Gates, candidate and squashed memory of the cell, as far as they follow from what the trace holds.
+  std::vector<Term> inner_terms() {
+    if (is_.layers != 1) no_tree();
+    memory_apart_ = true;
+    std::vector<Term> inner, left = {cell(parts(is_.cell_input), "")};
+    if (find(given_, "m")) inner.push_back(apply(function("tanh"), shown(read("m", Lies::step), "c_t")));
+    while (!left.empty()) {
+      const Term t = left.back();
+      left.pop_back();
+      if (t->op == Op::apply && !t->label.empty()) inner.push_back(t);
+      left.insert(left.end(), t->in.begin(), t->in.end());
+      if (memory_ && left.empty()) left = memory_->in, memory_ = nullptr;
+    }
+    std::vector<Term> each;
+    for (const Term& t : inner)
+      if (std::find(each.begin(), each.end(), t) == each.end()) each.push_back(t);
+    return each;
+  }
+
   // A step of the cell with the suffix of its parameters, on x and s_{t-1}.
   Term cell(const Term& x, const std::string& suffix) {
     x_ = x, suffix_ = suffix;
@@ -216,7 +235,7 @@ class Writer {
     std::vector<Term> terms = {from("W", gate, x_), from("U", gate, h)};
     if (biased("b")) terms.push_back(bias("b", gate));
     if (biased("b_u")) terms.push_back(bias("b_u", gate));
-    return make(Op::sum, terms);
+    return std::make_shared<const Node>(Node{.op = Op::sum, .in = std::move(terms), .role = "preactivation"});
   }
   Term gate(Activation f, char letter, const Term& h) const {
     return labelled(std::string(1, letter), activated(f, preactivation(letter, h), "gate"));
@@ -296,11 +315,11 @@ Arrays with_memory(const Arrays& given, std::size_t B, std::size_t d) {
 
 }  // namespace
 
-Formula decoder_formula(const Model& model, const Arrays& given, Stage stage, bool whole) {
+Formula decoder_formula(const Model& model, const Arrays& given, Stage stage, bool whole, MemoryAs memory) {
   Writer write(model, given);
   Formula f;
   f.stage = stage;
-  f.output = output_of(stage);
+  f.output = memory == MemoryAs::output ? "m" : output_of(stage);
   const Array& wanted = get(given, f.output);
   switch (stage) {
     case Stage::score:
@@ -314,7 +333,13 @@ Formula decoder_formula(const Model& model, const Arrays& given, Stage stage, bo
       break;
     case Stage::cell:
       if (model.decoder.layers != 1) no_tree();
-      f.term = write.cell(write.parts(model.decoder.cell_input), "");
+      if (memory == MemoryAs::inside) {
+        f.term = write.cell(write.parts(model.decoder.cell_input), "");
+      } else {
+        std::vector<std::pair<std::string, Term>> both;
+        write.add_cell(write.parts(model.decoder.cell_input), "", both);
+        f.term = memory == MemoryAs::output ? both.front().second : both.back().second;
+      }
       break;
     case Stage::attentional:
       f.term = write.vector();
@@ -347,11 +372,26 @@ Formula decoder_formula(const Model& model, const Arrays& given, Stage stage, bo
   }
   const std::size_t steps = stage == Stage::start ? 1 : wanted.dim(1), first = stage == Stage::cell ? 1 : 0;
   const std::size_t d = wanted.data.size() / (B * steps);
-  f.wanted = Array({f.scene.B, f.scene.T, d});
-  for (std::size_t b = 0; b < f.scene.B; ++b)
-    for (std::size_t t = 0; t < f.scene.T; ++t)
-      std::copy_n(wanted.data.begin() + static_cast<std::ptrdiff_t>((b * steps + t + first) * d), d,
-                  f.wanted.data.begin() + static_cast<std::ptrdiff_t>((b * f.scene.T + t) * d));
+  const auto part_of = [&](const Array& all) {
+    Array part({f.scene.B, f.scene.T, d});
+    for (std::size_t b = 0; b < f.scene.B; ++b)
+      for (std::size_t t = 0; t < f.scene.T; ++t)
+        std::copy_n(all.data.begin() + static_cast<std::ptrdiff_t>((b * steps + t + first) * d), d,
+                    part.data.begin() + static_cast<std::ptrdiff_t>((b * f.scene.T + t) * d));
+    return part;
+  };
+  f.wanted = part_of(wanted);
+  if (stage != Stage::cell && stage != Stage::start && find(given, "U") && find(given, "W") && find(given, "y_emb") &&
+      s) {
+    try {
+      Writer cell_of(model, given);
+      f.scene.beside = cell_of.inner_terms(), f.scene.beside_size = s->dim(2);
+    } catch (const std::invalid_argument&) {
+      // a cell that no trees are written for
+    }
+  }
+  if (const Array* m = find(given, "m"); m && stage == Stage::cell && memory == MemoryAs::inside && is_lstm(model))
+    f.inside = "c_t", f.wanted_inside = part_of(*m), f.scene.made_too = "m";
   return f;
 }
 

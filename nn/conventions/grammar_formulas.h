@@ -16,12 +16,24 @@ struct Formula {
   reference::Array wanted;  // (B, T, d) or (B, T, T_enc) of the scene's part
   reference::Vec counts;    // 1 a row (B, T) that is compared; empty: all
   Words part = {};          // "the backward direction"
+  // A term inside that the trace holds, too, and what it should give: an LSTM's memory.
+  std::string inside = {};
+  reference::Array wanted_inside = {};
 };
+
+// An LSTM whose memory is in the trace: one formula from the step before to the new state, or of its two outputs one
+// that reads the other.
+enum class MemoryAs { inside, output, read };
+
+inline bool is_lstm(const Model& model) {
+  return std::holds_alternative<reference::LstmConvention>(model.decoder.cell);
+}
 
 // The formula of a decoder's output. Stages whose output is in the trace are read from it, the others are written out.
 // Throws std::invalid_argument where the model is not one that trees are written for. Of a large trace some rows and
 // steps, unless it is wanted whole.
-Formula decoder_formula(const Model& model, const reference::Arrays& given, Stage stage, bool whole = false);
+Formula decoder_formula(const Model& model, const reference::Arrays& given, Stage stage, bool whole = false,
+                        MemoryAs memory = MemoryAs::inside);
 
 // A layer alone: h of each direction. Outputs of multi-head attention: "alpha" and "output".
 std::vector<Formula> run_formulas(const Model& model, const reference::Arrays& given);

@@ -60,15 +60,16 @@ bool multiplied_by(Grid& dx, double factor) {
   return factor != 1;
 }
 // Of softmax over the keys: f(alpha, d_alpha, sum of alpha d_alpha)
-template <class F> bool each_weight(const Way& w, Grid& dx, F f) {
+template <class F> bool each_weight(const Way& w, Grid& dx, F f, bool at_padding = false) {
   if (w.whole() || w.term.op != Op::weights) return false;
   const Grid& alpha = w.plan.value(&w.term);
   for (std::size_t p = 0; p < dx.x.size(); p += alpha.N) {
     double sum = 0, plain = 0;
     for (std::size_t i = 0; i < alpha.N; ++i) sum += alpha.x[p + i] * w.dy.x[p + i], plain += w.dy.x[p + i];
     for (std::size_t i = 0; i < alpha.N; ++i)
-      dx.x[p + i] =
-          alpha.x[p + i] == 0 ? 0 : f(alpha.x[p + i], w.dy.x[p + i], sum, plain / static_cast<double>(alpha.N));
+      dx.x[p + i] = alpha.x[p + i] == 0 && !at_padding
+                        ? 0
+                        : f(alpha.x[p + i], w.dy.x[p + i], sum, plain / static_cast<double>(alpha.N));
   }
   return true;
 }
@@ -95,8 +96,8 @@ Term at_other_step(const Node& x, int lag) {
 // The gradient of one operand of a sum, or of a matrix in it, when the factor or the slope around the sum is left out on
 // this way alone.
 bool without_the_outer(const Way& w, Grid& dx, Op around) {
-  const bool matrix = w.term.op == Op::product && w.place == 0;
-  if (w.whole() || (w.term.op != Op::sum && !matrix)) return false;
+  const bool matrix = w.term.op == Op::product && w.place == 0, factors = w.term.op == Op::times && around == Op::apply;
+  if (w.whole() || (w.term.op != Op::sum && !matrix && !factors)) return false;
   const Node* top = &w.term;
   const Node* user = nullptr;
   std::size_t place = 0;
@@ -122,6 +123,9 @@ bool without_the_outer(const Way& w, Grid& dx, Op around) {
     user->function->back(x.x.data(), y.x.data(), Vec(factor).data(), factor.data(), factor.size());
   }
   if (std::any_of(factor.begin(), factor.end(), [](double f) { return std::fabs(f) < 1e-6; })) return false;
+  if (factors && dx.size() != factor.size()) return false;
+  for (std::size_t j = 0; factors && j < factor.size(); ++j) dx.x[j] /= factor[j];
+  if (factors) return true;
   Grid dy = w.dy;
   for (std::size_t j = 0; j < factor.size(); ++j) dy.x[j] /= factor[j];
   std::fill(dx.x.begin(), dx.x.end(), 0.0);
@@ -139,6 +143,74 @@ bool without_the_outer(const Way& w, Grid& dx, Op around) {
     for (std::size_t r = 0; r < dx.N; ++r)
       for (std::size_t k = 0; k < dx.D; ++k) dx.x[r * dx.D + k] += dy.x[p * dx.N + r] * x.x[p * x.D + k];
   return true;
+}
+
+// On the way into one factor of a product: with what `other` gives in the place of the other factor.
+template <class F> bool with_other_factor(const Way& w, Grid& dx, F other) {
+  if (w.whole() || w.term.op != Op::times || w.term.in.size() != 2 || w.dy.size() != dx.size()) return false;
+  const Term instead = other(w.term.in[1 - w.place]);
+  if (!instead) return false;
+  const Grid x = evaluate(instead, w.plan.scene());
+  if (x.size() != dx.size()) return false;
+  for (std::size_t k = 0; k < dx.x.size(); ++k) dx.x[k] = w.dy.x[k] * x.x[k];
+  return true;
+}
+// The k-th gate of the formula that is not the term itself; nullptr where there is none.
+Term other_gate(const Plan& plan, const Term& term, std::size_t k) {
+  for (const Term& t : plan.terms())
+    if (t->role == "gate" && t != term && k-- == 0) return t;
+  return nullptr;
+}
+template <std::size_t k> bool with_gate(const Way& w, Grid& dx) {
+  return with_other_factor(
+      w, dx, [&](const Term& other) { return other->role == "gate" ? other_gate(w.plan, other, k) : nullptr; });
+}
+// What flows back through a matrix, with the k-th gate as a factor that the forward has elsewhere.
+template <std::size_t k> bool gate_too_many(const Way& w, Grid& dx) {
+  if (w.whole() || w.term.op != Op::product) return false;
+  const Term gate = other_gate(w.plan, nullptr, k);
+  if (!gate || dx.N * dx.D == 0) return false;
+  const Grid& g = w.plan.value(gate.get());
+  if (g.size() != w.dy.size()) return false;
+  Grid dy = w.dy;
+  for (std::size_t j = 0; j < dy.x.size(); ++j) dy.x[j] *= g.x[j];
+  const Plan alone(make(Op::product, {w.term.in[0], leaf("x", Lies::step)}), [&] {
+    Scene scene = w.plan.scene();
+    const Grid& x = w.value(1);
+    if (x.N > 1 || x.B != scene.B || x.T != scene.T) throw std::invalid_argument("formula: not one operand a step");
+    Arrays arrays = {{w.term.in[0]->name, get(*scene.arrays, w.term.in[0]->name)}, {"x", Array({x.B, x.T, x.D}, x.x)}};
+    scene.arrays = std::make_shared<const Arrays>(std::move(arrays));
+    return scene;
+  }());
+  Arrays unused;
+  alone.backward(
+      dy,
+      [&](const Node&, std::size_t place, const Grid&, Grid& flow) {
+        if (place == w.place && flow.size() == dx.size()) dx.x = flow.x;
+      },
+      unused);
+  return true;
+}
+// The slope of a function with the numbers of the step before or after.
+bool slope_of_step(const Way& w, Grid& dx, int lag) {
+  if (w.whole() || w.term.op != Op::apply || !w.term.function->back || w.term.along != Along::features) return false;
+  const Grid x = evaluate(at_other_step(*w.term.in[0], lag), w.plan.scene());
+  Grid y = x;
+  if (x.size() != dx.size()) return false;
+  for (std::size_t p = 0; p < y.x.size(); p += y.D) w.term.function->apply(&y.x[p], y.D);
+  if (w.term.label == "s_t" && lag == 1) y = evaluate(leaf("s", Lies::step, {.lag = 1}), w.plan.scene());
+  if (y.size() != dx.size()) return false;
+  for (std::size_t p = 0; p < y.x.size(); p += y.D) w.term.function->back(&x.x[p], &y.x[p], &w.dy.x[p], &dx.x[p], y.D);
+  return true;
+}
+// A matrix's gradient with one part of its joined operand from another step, or the parts in another order.
+template <std::size_t part, int lag> bool part_of_other_step(const Way& w, Grid& dx) {
+  return of_other_operand(w, dx, [](const Node& x) -> Term {
+    if (x.op != Op::join || part >= x.in.size()) return nullptr;
+    std::vector<Term> parts = x.in;
+    parts[part] = at_other_step(*parts[part], lag);
+    return make(Op::join, parts);
+  });
 }
 
 const Said keep_edge = {"let the gradient of %p flow into %c as well", "让 %p 的梯度也流入 %c"};
@@ -356,6 +428,145 @@ const std::vector<SlopeRule>& slope_rules() {
          for (std::size_t k = 0; k < dx.x.size(); ++k) dx.x[k] = w.dy.x[k] * (1 - w.value(1 - w.place).x[k]);
          return true;
        }},
+      {"FACTOR_OTHER_STEP",
+       2,
+       {"%p is a product: on the way into %c the other factor is read at the step after",
+        "%p 是乘积：流入 %c 时另一个因子取自后一步"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return with_other_factor(w, dx, [](const Term& other) { return at_other_step(*other, -1); });
+       }},
+      {"FACTOR_OTHER_STEP",
+       2,
+       {"%p is a product: on the way into %c the other factor is read at the step before",
+        "%p 是乘积：流入 %c 时另一个因子取自前一步"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return with_other_factor(w, dx, [](const Term& other) { return at_other_step(*other, 1); });
+       }},
+      {"FACTOR_FUNCTION_MISSING",
+       2,
+       {"%p is a product: on the way into %c the other factor lacks its function",
+        "%p 是乘积：流入 %c 时另一个因子少了函数"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return with_other_factor(w, dx,
+                                  [](const Term& other) { return other->op == Op::apply ? other->in[0] : nullptr; });
+       }},
+      {"FACTOR_MATRIX_MISSING",
+       2,
+       {"%p is a product: on the way into %c what the other factor's matrix multiplies stands in its place",
+        "%p 是乘积：流入 %c 时用的是另一个因子的矩阵所乘的量"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return with_other_factor(w, dx, [](const Term& other) -> Term {
+           const Term& first = other->op == Op::sum ? other->in[0] : other;
+           return first->op == Op::product ? first->in[1] : nullptr;
+         });
+       }},
+      {"FACTOR_OTHER_GATE",
+       3,
+       {"%p is a product: on the way into %c another gate stands in the place of the other factor",
+        "%p 是乘积：流入 %c 时用了另一个门作因子"},
+       right_slope,
+       with_gate<0>},
+      {"FACTOR_OTHER_GATE",
+       3,
+       {"%p is a product: on the way into %c another gate stands in the place of the other factor",
+        "%p 是乘积：流入 %c 时用了另一个门作因子"},
+       right_slope,
+       with_gate<1>},
+      {"FACTOR_OTHER_GATE",
+       3,
+       {"%p is a product: on the way into %c another gate stands in the place of the other factor",
+        "%p 是乘积：流入 %c 时用了另一个门作因子"},
+       right_slope,
+       with_gate<2>},
+      {"FACTOR_TOO_MANY",
+       4,
+       {"on the way from %p into %c there is a gate too many as a factor", "从 %p 流入 %c 时多乘了一个门"},
+       right_slope,
+       gate_too_many<0>},
+      {"FACTOR_TOO_MANY",
+       4,
+       {"on the way from %p into %c there is a gate too many as a factor", "从 %p 流入 %c 时多乘了一个门"},
+       right_slope,
+       gate_too_many<1>},
+      {"FACTOR_TOO_MANY",
+       4,
+       {"on the way from %p into %c there is a gate too many as a factor", "从 %p 流入 %c 时多乘了一个门"},
+       right_slope,
+       gate_too_many<2>},
+      {"SLOPE_OTHER_STEP",
+       2,
+       {"the slope of %p is taken at the step before", "%p 的导数取自前一步"},
+       right_slope,
+       [](const Way& w, Grid& dx) { return slope_of_step(w, dx, 1); }},
+      {"SLOPE_OTHER_STEP",
+       3,
+       {"the slope of %p is taken at the step after", "%p 的导数取自后一步"},
+       right_slope,
+       [](const Way& w, Grid& dx) { return slope_of_step(w, dx, -1); }},
+      {"OPERANDS_EXCHANGED",
+       2,
+       {"the gradient of %c is made with its joined operand in another order", "%c 的梯度所用的拼接操作数顺序不同"},
+       {"dW = sum over t of dy_t x_t^T, x joined as in the forward", "dW = sum_t dy_t x_t^T，x 的拼接顺序与前向相同"},
+       [](const Way& w, Grid& dx) {
+         return of_other_operand(w, dx, [](const Node& x) -> Term {
+           return x.op == Op::join ? make(Op::join, {x.in.rbegin(), x.in.rend()}) : nullptr;
+         });
+       }},
+      {"OPERAND_OTHER_STEP",
+       3,
+       {"the gradient of %c is made with part 1 of its operand from the step before",
+        "%c 的梯度所用操作数的第 1 部分取自前一步"},
+       {"dW = sum over t of dy_t x_t^T, with the x_t of the forward", "dW = sum_t dy_t x_t^T，x_t 与前向相同"},
+       part_of_other_step<0, 1>},
+      {"OPERAND_OTHER_STEP",
+       3,
+       {"the gradient of %c is made with part 1 of its operand from the step after",
+        "%c 的梯度所用操作数的第 1 部分取自后一步"},
+       {"dW = sum over t of dy_t x_t^T, with the x_t of the forward", "dW = sum_t dy_t x_t^T，x_t 与前向相同"},
+       part_of_other_step<0, -1>},
+      {"OPERAND_OTHER_STEP",
+       3,
+       {"the gradient of %c is made with part 2 of its operand from the step before",
+        "%c 的梯度所用操作数的第 2 部分取自前一步"},
+       {"dW = sum over t of dy_t x_t^T, with the x_t of the forward", "dW = sum_t dy_t x_t^T，x_t 与前向相同"},
+       part_of_other_step<1, 1>},
+      {"OPERAND_OTHER_STEP",
+       3,
+       {"the gradient of %c is made with part 2 of its operand from the step after",
+        "%c 的梯度所用操作数的第 2 部分取自后一步"},
+       {"dW = sum over t of dy_t x_t^T, with the x_t of the forward", "dW = sum_t dy_t x_t^T，x_t 与前向相同"},
+       part_of_other_step<1, -1>},
+      {"SOFTMAX",
+       2,
+       {"the softmax's slope subtracts the sum of d_alpha where the sum of alpha d_alpha belongs",
+        "softmax 的导数减去的是 d_alpha 的和，应为 sum alpha d_alpha"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         const double n = static_cast<double>(dx.N);
+         return each_weight(w, dx, [n](double a, double d, double, double m) { return a * (d - n * m); });
+       }},
+      {"SOFTMAX",
+       2,
+       {"of the softmax's slope the factor alpha is missing, at padding too: d_alpha - sum alpha d_alpha",
+        "softmax 的导数缺少因子 alpha，填充处也一样：d_alpha - sum alpha d_alpha"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_weight(
+             w, dx, [](double, double d, double s, double) { return d - s; }, true);
+       }},
+      {"SOFTMAX",
+       2,
+       {"the softmax has no slope: d_alpha is handed on as it is, at padding too",
+        "softmax 没有导数：d_alpha 原样传下去，填充处也一样"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_weight(
+             w, dx, [](double, double d, double, double) { return d; }, true);
+       }},
       {"NOT_TRANSPOSED",
        1,
        {"on the way from %p into %c the matrix is not transposed", "从 %p 流入 %c 时矩阵没有转置"},
@@ -476,6 +687,7 @@ struct Wrong {
   const SlopeRule* rule = nullptr;
   std::size_t whole_model = 0, formula = 0;
   std::vector<std::pair<const Node*, std::size_t>> ways;
+  bool in_every_formula = false;  // an LSTM's gates stand in the formulas of its memory and of its state
 };
 
 class Backward {
@@ -507,15 +719,19 @@ class Backward {
         through(i, nullptr, &right_[i]);
       }
     }
-    const auto& flows = right_[wrong.whole_model][wrong.formula];
-    const Plan& plan = *plans_[wrong.whole_model][wrong.formula];
     bool changes = false;
     for (const auto& [node, place] : wrong.ways) {
-      const auto at = flows.find({node, place});
-      if (at == flows.end()) return false;
-      Grid dx = at->second.second;
-      if (!wrong.rule->change({plan, *node, place, at->second.first}, dx)) return false;
-      changes = changes || dx.x != at->second.second.x;
+      bool flows_there = false;
+      for (std::size_t k = 0; k < plans_[wrong.whole_model].size(); ++k) {
+        const auto& flows = right_[wrong.whole_model][k];
+        const auto at = flows.find({node, place});
+        if ((k != wrong.formula && !wrong.in_every_formula) || at == flows.end()) continue;
+        flows_there = true;
+        Grid dx = at->second.second;
+        if (!wrong.rule->change({*plans_[wrong.whole_model][k], *node, place, at->second.first}, dx)) return false;
+        changes = changes || dx.x != at->second.second.x;
+      }
+      if (!flows_there) return false;
     }
     return changes;
   }
@@ -549,7 +765,7 @@ class Backward {
         const Plan& plan = *plans_[i][k];
         const Plan::Flow flow = [&](const Node& term, std::size_t place, const Grid& dy, Grid& dx) {
           if (seen) (*seen)[k][{&term, place}] = {dy, dx};
-          if (!wrong || wrong->whole_model != i || wrong->formula != k) return;
+          if (!wrong || wrong->whole_model != i || (wrong->formula != k && !wrong->in_every_formula)) return;
           for (const auto& [node, at] : wrong->ways)
             if (node == &term && at == place) {
               const Grid before = place == Plan::all_uses ? dy : Grid();
@@ -741,7 +957,8 @@ std::optional<Finding> explain_backward(const BackwardCase& given) {
     const Node& operand = whole ? *node : *node->in[place];
     std::string owner =
         part_code(plan, whole && !plan.uses(node).empty() && node->label.empty() ? plan.uses(node)[0].first : node);
-    if (wrong.ways.size() > 1) owner = owner.substr(0, owner.find('_'));
+    const bool several = wrong.ways.size() > 1 || wrong.in_every_formula;
+    if (several) owner = owner.substr(0, owner.find('_'));
     Finding f;
     // A slope is the term's own, and a named term needs no second name.
     const bool own = std::string(wrong.rule->code).rfind("SLOPE", 0) == 0 || (whole && !node->label.empty());
@@ -749,7 +966,7 @@ std::optional<Finding> explain_backward(const BackwardCase& given) {
     if (wrong.rule->code == std::string("SOFTMAX")) f.code = "GRAD_SOFTMAX";
     f.kind = Kind::graph;
     const auto of_role = [&](const Node& n, std::string text) {
-      const std::string letter = wrong.ways.size() > 1 ? n.shown : "";
+      const std::string letter = several ? n.shown : "";
       if (const std::size_t at = letter.empty() ? text.npos : text.find(letter); at != text.npos)
         text.replace(at, letter.size(), n.role);
       return text;
@@ -766,8 +983,7 @@ std::optional<Finding> explain_backward(const BackwardCase& given) {
     const std::string factor = outer_of(plan, *node);
     for (std::string* side : {&f.sentence.en, &f.sentence.zh}) *side = replaced_in(*side, "%f", factor);
     const Words part = part_words(plan, node);
-    const std::string gates = wrong.ways.size() > 1 ? "every gate" : part.en,
-                      gates_zh = wrong.ways.size() > 1 ? "每个门" : part.zh;
+    const std::string gates = several ? "every gate" : part.en, gates_zh = several ? "每个门" : part.zh;
     f.sentence.en = "in the backward of " + gates + ", " + f.sentence.en;
     f.sentence.zh = "在" + gates_zh + "的反向中，" + f.sentence.zh;
     f.where = {"the backward of " + gates, gates_zh + "的反向"};
@@ -777,16 +993,20 @@ std::optional<Finding> explain_backward(const BackwardCase& given) {
     hits.push_back({wrong, f, std::move(got)});
   };
   const auto& plans = backward->plans();
-  for (std::size_t i = 0; i < plans.size(); ++i)
+  using Ways = std::vector<std::pair<const Node*, std::size_t>>;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    std::map<std::string, std::map<std::size_t, Ways>> everywhere;  // by formula
     for (std::size_t k = 0; k < plans[i].size(); ++k) {
       const Plan& plan = *plans[i][k];
-      std::map<std::string, std::vector<std::pair<const Node*, std::size_t>>> alike;
-      std::vector<std::vector<std::pair<const Node*, std::size_t>>> ways;
+      std::map<std::string, Ways> alike;
+      std::vector<Ways> ways;
       for (std::size_t at = plan.terms().size(); at-- > 0;) {
         const Node* node = plan.terms()[at].get();
         const auto& uses = plan.uses(node);
         if (uses.size() != 1 || node->op == Op::matrix || node->op == Op::leaf)
           ways.push_back({{node, Plan::all_uses}});
+        if (node->op == Op::leaf && node->lies == Lies::step)
+          everywhere["leaf " + print(plan.terms()[at])][k] = {{node, Plan::all_uses}};
         for (std::size_t place = 0; place < node->in.size(); ++place) {
           ways.push_back({{node, place}});
           std::string role = node->in[place]->role.empty() ? node->role : node->in[place]->role;
@@ -802,7 +1022,17 @@ std::optional<Finding> explain_backward(const BackwardCase& given) {
         if (list.size() > 1 && std::find(ways.begin(), ways.end(), list) == ways.end()) ways.push_back(list);
       for (const SlopeRule& rule : slope_rules())
         for (const auto& list : ways) attempt({&rule, i, k, list});
+      for (const auto& [role, list] : alike) everywhere[role][k] = list;
     }
+    for (const auto& [role, by_formula] : everywhere) {
+      if (by_formula.size() < 2) continue;
+      Ways all;
+      for (const auto& [k, list] : by_formula)
+        for (const auto& way : list)
+          if (std::find(all.begin(), all.end(), way) == all.end()) all.push_back(way);
+      for (const SlopeRule& rule : slope_rules()) attempt({&rule, i, by_formula.begin()->first, all, true});
+    }
+  }
   if (hits.empty()) return std::nullopt;
   std::stable_sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
     return std::make_pair(a.wrong.rule->plainness, a.wrong.ways.size()) <

@@ -18,8 +18,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr std::size_t least_numbers = 6;  // that must agree before anything is called by a name
 
 // Largest difference relative to the largest number, over the rows that count; `off` gets the differences.
-double difference(const Grid& got, const Formula& f, Grid* off = nullptr) {
-  const std::size_t B = f.wanted.dim(0), T = f.wanted.dim(1), d = f.wanted.dim(2), features = got.D > 1 ? got.D : got.N;
+double difference(const Grid& got, const Formula& f, const Array& wanted, Grid* off = nullptr) {
+  const std::size_t B = wanted.dim(0), T = wanted.dim(1), d = wanted.dim(2), features = got.D > 1 ? got.D : got.N;
   if ((got.D > 1 && got.N > 1) || (features != d && features != 1)) return infinite;
   if ((got.B != B && got.B != 1) || (got.T != T && got.T != 1)) return infinite;
   double most = 0, size = 0;
@@ -27,7 +27,7 @@ double difference(const Grid& got, const Formula& f, Grid* off = nullptr) {
   for (std::size_t b = 0; b < B; ++b)
     for (std::size_t t = 0; t < T; ++t) {
       if (!f.counts.empty() && f.counts[b * T + t] == 0) continue;
-      const double *have = &got.x[got.place(b, t, 0)], *want = &f.wanted.data[(b * T + t) * d];
+      const double *have = &got.x[got.place(b, t, 0)], *want = &wanted.data[(b * T + t) * d];
       for (std::size_t k = 0; k < d; ++k) {
         const double x = have[features > 1 ? k : 0], y = want[k];
         if (off) off->x.push_back(x - y);
@@ -37,6 +37,17 @@ double difference(const Grid& got, const Formula& f, Grid* off = nullptr) {
       }
     }
   return most == 0 ? 0 : most / std::max(size, 1e-300);
+}
+double difference(const Grid& got, const Formula& f, Grid* off = nullptr) { return difference(got, f, f.wanted, off); }
+
+// Of the term inside that the trace holds, too, after a change.
+double difference_inside(const Plan& plan, const Change& change, const Formula& f) {
+  if (f.inside.empty()) return 0;
+  const Plan after(plan.with(change), plan.scene());
+  for (const Plan* where : {&after, &plan})  // a change that no longer reads the memory leaves it as it was
+    for (std::size_t k = 0; k < where->terms().size(); ++k)
+      if (where->terms()[k]->label == f.inside) return difference(where->value(k), f, f.wanted_inside);
+  return 0;
 }
 
 // A mistake that agrees, in one formula of one model.
@@ -86,7 +97,8 @@ class Search {
           t.plans.push_back(std::make_shared<const Plan>(t.formulas[k].term, t.formulas[k].scene));
           const Grid& root = t.plans.back()->value(t.plans.back()->root().get());
           values.insert(values.end(), root.x.begin(), root.x.end());
-          if (!(difference(root, t.formulas[k]) < judged_.tolerance)) t.failing.push_back(k);
+          const double r = std::max(difference(root, t.formulas[k]), difference_inside(*t.plans[k], {}, t.formulas[k]));
+          if (!(r < judged_.tolerance)) t.failing.push_back(k);
         }
       } catch (const std::invalid_argument&) { continue; }
       if (t.failing.empty() || std::find(seen.begin(), seen.end(), values) != seen.end()) continue;
@@ -133,6 +145,7 @@ class Search {
             : static_cast<std::size_t>(std::count(formula.counts.begin(), formula.counts.end(), 1.0));
     if (rows * formula.wanted.dim(2) < least_numbers) return hits;
     const auto take = [&](const Mistake& m, double r) {
+      if (r < judged_.apart) r = std::max(r, difference_inside(*plan, m.change, formula));
       if (r < judged_.apart) hits.push_back({meant, plan, formula, m, r, out_.tried});
       else out_.next = std::min(out_.next, r);
     };
@@ -163,8 +176,11 @@ class Search {
 
   bool agrees_on_all(const Hit& h) {
     for (const Formula& f : formulas_of_(meant_[h.meant].model, true))
-      if (f.output == h.formula.output)
-        return difference(evaluate(h.plan->with(h.mistake.change), f.scene), f) < judged_.tolerance;
+      if (f.output == h.formula.output) {
+        const Plan after(h.plan->with(h.mistake.change), f.scene);
+        const double r = difference(after.value(after.root().get()), f);
+        return std::max(r, difference_inside(after, {}, f)) < judged_.tolerance;
+      }
     return false;
   }
 
@@ -190,6 +206,8 @@ class Search {
     if (different.empty()) return std::nullopt;
     Finding f = finding_of(different[0].first->mistake, different[0].first->formula, *different[0].first->plan);
     std::vector<std::string> names = {f.code};
+    // A term that gives zero stands beside many others that happen to be zero on this input.
+    if (different[0].first->mistake.rule->code == std::string("MISSING")) different.resize(1);
     for (const auto& [hit, values] : different) {
       const std::string code = finding_of(hit->mistake, hit->formula, *hit->plan).code;
       if (std::find(names.begin(), names.end(), code) == names.end()) names.push_back(code);

@@ -93,6 +93,15 @@ Vec normalised(const AttentionConvention& c, Vec e) {
       return divided(e, sum_of(e));
     case Normaliser::over_max:
       return divided(e, *top);
+    case Normaliser::softmax_plus_one: {
+      double sum = 1;
+      for (double& v : e) sum += v = std::exp(v);
+      return divided(e, sum);
+    }
+    case Normaliser::over_absolute_sum: {
+      for (double& v : e) v = std::isfinite(v) ? std::fabs(v) : 0;
+      return divided(e, sum_of(e));
+    }
     case Normaliser::sigmoid:
       return activate(Activation::sigmoid, std::move(e));
     case Normaliser::relu:
@@ -200,6 +209,7 @@ Array attention_weights(const AttentionConvention& c, const Array& scores, const
         double& e = masked.data[flat];
         if (c.mask_use == MaskUse::multiply_before && !ok) e = 0;
         if (c.mask_use == MaskUse::add && ok) e += 1;
+        if (c.mask_use == MaskUse::lower && !ok) e += c.mask_fill;
         e /= c.temperature;
         if (c.mask_use == MaskUse::fill && !ok) e = c.mask_fill;
         kept.data[flat] = ok ? 1 : 0;

@@ -28,7 +28,9 @@ enum class Normaliser {
   exp,
   log_softmax,
   softmax_of_tanh,
-  softmax_twice_masked
+  softmax_twice_masked,
+  softmax_plus_one,
+  over_absolute_sum
 };
 
 // Whose mask is read (true = may be attended). Mistakes: the query's own mask, the mask inverted, off by one at the end
@@ -53,8 +55,9 @@ enum class MaskRead {
   shortest_first
 };
 // fill is right with mask_fill = -inf, and multiply_after_renormalise equals it. Mistakes: ignore (no mask),
-// multiply_before (scores times mask), multiply_after (no renormalising), add (scores plus mask).
-enum class MaskUse { fill, ignore, multiply_before, multiply_after, multiply_after_renormalise, add };
+// multiply_before (scores times mask), multiply_after (no renormalising), add (scores plus mask), lower (mask_fill, a
+// finite number, is added to the scores of padding).
+enum class MaskUse { fill, ignore, multiply_before, multiply_after, multiply_after_renormalise, add, lower };
 // A group of scores with nothing to attend to. uniform is what a finite fill gives.
 enum class EmptyRow { error, zeros, nan, uniform };
 

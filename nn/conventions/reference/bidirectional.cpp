@@ -31,16 +31,30 @@ Array merge_directions(Merge merge, const Array& stacked) {
   const std::size_t d = stacked.shape.back(), rows = stacked.data.size() / 2 / std::max<std::size_t>(d, 1);
   if (stacked.dim(0) != 2)
     throw std::invalid_argument("reference merge: needs (2, ..., d), got " + to_string(stacked.shape));
-  const bool joined = merge != Merge::sum && merge != Merge::mean;
+  const bool joined = merge != Merge::sum && merge != Merge::mean && merge != Merge::product && merge != Merge::largest;
   Dims shape(stacked.shape.begin() + 1, stacked.shape.end());
   shape.back() = joined ? 2 * d : d;
   if (merge == Merge::reshaped) return Array(shape, stacked.data);
 
   Array out(shape);
+  if (merge == Merge::reshaped_example) {  // an example's (2, T, d) as (T, 2 d)
+    const std::size_t n = stacked.data.size() / 2 / stacked.dim(1);
+    for (std::size_t b = 0; b < stacked.dim(1); ++b)
+      for (std::size_t k = 0; k < 2; ++k)
+        std::copy_n(stacked.data.begin() + static_cast<std::ptrdiff_t>((k * stacked.dim(1) + b) * n), n,
+                    out.data.begin() + static_cast<std::ptrdiff_t>((2 * b + k) * n));
+    return out;
+  }
   for (std::size_t r = 0; r < rows; ++r) {
     const Row forward = Row(stacked.data).subspan(r * d, d), backward = Row(stacked.data).subspan((rows + r) * d, d);
     Vec y = add(copy(forward), backward);
     if (merge == Merge::mean) y = multiply(y, Vec(d, 0.5));
+    if (merge == Merge::product) y = multiply(copy(forward), backward);
+    for (std::size_t k = 0; k < d && merge == Merge::largest; ++k) y[k] = std::max(forward[k], backward[k]);
+    if (merge == Merge::interleaved) {
+      y.resize(2 * d);
+      for (std::size_t k = 0; k < d; ++k) y[2 * k] = forward[k], y[2 * k + 1] = backward[k];
+    }
     if (merge == Merge::concat) y = join(copy(forward), backward);
     if (merge == Merge::swapped) y = join(copy(backward), forward);
     std::copy(y.begin(), y.end(), out.data.begin() + static_cast<std::ptrdiff_t>(r * y.size()));

@@ -6,8 +6,10 @@
 namespace gradus::reference {
 
 // Joins (2, ..., d) to (..., 2 d). concat is [forward; backward]; swapped [backward; forward]; sum and mean give (...,
-// d). Mistake: reshaped reads the same buffer as (..., 2 d) without moving the direction axis first.
-enum class Merge { concat, swapped, sum, mean, reshaped };
+// d). Mistakes: reshaped reads the same buffer as (..., 2 d) without moving the direction axis first, reshaped_example
+// does so within each example; interleaved gives forward and backward features in turn; product and largest give (...,
+// d), where one direction hides the other.
+enum class Merge { concat, swapped, sum, mean, reshaped, reshaped_example, interleaved, product, largest };
 
 // Which final states are joined: the right ends of both directions [forward_T; backward_1]. Mistakes: the output at the
 // last position (backward_T has read one token), at the first position (forward_1 likewise).
