@@ -456,6 +456,7 @@ class Search {
       tried.insert(tried.end(), level1.begin(), level1.end());
     }
     if (hits.empty() && explained_by_final_states(group, level0)) return;
+    if (hits.empty() && explained_by_one_layer(group, level0)) return;
     if (hits.empty() && outputs_are_right(group, level0)) return unknown(group, tried);
     if (hits.empty() && explained_by_outputs(group, level0)) return;
     if (hits.empty() && explained_by_rows(group, level0)) return;
@@ -681,6 +682,137 @@ class Search {
     return false;
   }
 
+  // Several layers of which one goes wrong: its cell, its weights, or what it hands to the next.
+  bool explained_by_one_layer(const Group& group, const std::vector<Scored>& free_ones) {
+    if (trace_.kind != TraceKind::recurrent || trace_.layers < 2 || group.outputs.front() == "start") return false;
+    const auto list = deviations(group);
+    std::size_t left = budget_for(group);
+    for (const Scored& s : free_ones) {
+      const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
+      if (!model) continue;
+      const auto agrees = [&](const Model& other) {
+        if (left == 0) return false;
+        --left, ++verdict_.tried;
+        const double r = residual(group, other, given_);
+        if (r < tolerance_) verdict_.agreement = std::max(verdict_.agreement, r);
+        else verdict_.next = std::min(verdict_.next, r);
+        return r < tolerance_;
+      };
+      for (std::size_t l = 0; l < trace_.layers; ++l)
+        if (const std::optional<Finding> f = wrong_in_layer(l, group, s.hypothesis, *model, list, agrees)) {
+          for (std::size_t i : group.fields)
+            if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
+          report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+          verdict_.findings.push_back(*f);
+          verdict_.checked = true, forward_differs_ = true;
+          return true;
+        }
+    }
+    return false;
+  }
+
+  std::optional<Finding> wrong_in_layer(std::size_t l, const Group& group, const Hypothesis& right, const Model& model,
+                                        const std::vector<std::pair<std::size_t, int>>& list,
+                                        const std::function<bool(const Model&)>& agrees) {
+    const std::string number = std::to_string(l), suffix = l ? "_l" + number : "";
+    Finding f;
+    f.where = {"layer " + number + " of the recurrent run (h)", "循环层（h）的第 " + number + " 层"};
+    f.test = "CHECK(check_reference(cell, inputs, claimed).passed);";
+    f.kind = std::holds_alternative<LstmConvention>(model.decoder.cell) ? Kind::lstm : Kind::gru;
+    std::vector<std::pair<std::size_t, int>> others = list;
+    for (std::size_t i : group.fields)  // choices, too, are wrong in one layer alone
+      for (std::size_t k = 0; k < all_[i].options.size(); ++k)
+        if (free(all_[i].options[k]) && static_cast<int>(k) != right[i]) others.emplace_back(i, static_cast<int>(k));
+    for (const auto& [field, k] : others) {
+      Hypothesis next = right;
+      next[field] = k;
+      const auto deviating = build(group, next);
+      if (!deviating || !deviating->edits.empty()) continue;
+      Model one = model;
+      one.cells.assign(trace_.layers, model.decoder.cell);
+      one.cells[l] = deviating->decoder.cell;
+      const Option& o = option(field, k);
+      if (std::string(o.code).empty() || !agrees(one)) continue;
+      f.code = o.code;
+      f.sentence = {"in layer " + number + " alone: " + o.sentence.en, "仅第 " + number + " 层：" + o.sentence.zh};
+      f.used = o.used, f.paper = o.paper;
+      f.fix = {"give layer " + number + " the cell of the other layers",
+               "第 " + number + " 层应使用与其他层相同的单元"};
+      return f;
+    }
+    for (std::size_t other = 0; other < trace_.layers; ++other)
+      for (const std::vector<const char*>& names : std::vector<std::vector<const char*>>{
+               {"W", "U", "b", "b_u"}, {"W"}, {"U"}, {"b"}, {"b_u"}, {"b", "b_u"}, {"U", "b_u"}, {"W", "b"}}) {
+        Model one = model;
+        const std::string from = other ? "_l" + std::to_string(other) : "";
+        std::string which;
+        bool fits = other != l;
+        for (const char* name : names) {
+          const Array *a = reference::find(given_, name + from), *own = reference::find(given_, name + suffix);
+          if (!a && !own && names.size() > 1) continue;
+          fits = fits && a && own && a->shape == own->shape;
+          which += (which.empty() ? "" : ", ") + std::string(name);
+        }
+        if (!fits || which.empty()) continue;
+        one.edits.push_back([names, from, suffix](Arrays& given) {
+          for (const char* name : names)
+            if (const Array* a = reference::find(given, name + from)) given[name + suffix] = Array(*a);
+        });
+        if (!agrees(one)) continue;
+        f.code = "LAYER_WEIGHTS_OTHER", f.kind = Kind::graph;
+        f.sentence = {"layer " + number + " uses " + which + " of layer " + std::to_string(other) + ", not its own",
+                      "第 " + number + " 层用的是第 " + std::to_string(other) + " 层的 " + which + "，而不是自己的"};
+        f.used = "layer " + number + ": " + which + " of layer " + std::to_string(other);
+        f.paper = "layer " + number + ": its own " + which;
+        f.fix = {"index the parameters by the layer", "按层号取参数"};
+        return f;
+      }
+    struct Between {
+      const char* code;
+      std::string used;
+      std::function<void(const Array&, Array&)> change;
+    };
+    std::vector<Between> ways = {{"LAYER_RESIDUAL", "h + the layer's own input", [](const Array& in, Array& h) {
+                                    if (in.shape == h.shape) h.data = add(std::move(h.data), in.data);
+                                  }}};
+    for (const int by : {-1, 1, 0})
+      ways.push_back({by ? "LAYER_INPUT_OTHER_STEP" : "LAYER_INPUT_REVERSED",
+                      by < 0 ? "h_{t-1}"
+                      : by   ? "h_{t+1}"
+                             : "h read backwards",
+                      [by](const Array&, Array& h) {
+                        const Array own = h;
+                        const long T = static_cast<long>(h.dim(1));
+                        for (std::size_t b = 0; b < h.dim(0); ++b)
+                          for (long t = 0; t < T; ++t) {
+                            const long from = by ? t + by : T - 1 - t;
+                            h.set_row({b, static_cast<std::size_t>(t)},
+                                      from < 0 || from >= T ? Row(Vec(h.dim(2)))
+                                                            : own.row({b, static_cast<std::size_t>(from)}));
+                          }
+                      }});
+    for (const Function& function : functions())
+      ways.push_back({"LAYER_INPUT_FUNCTION", std::string(function.name) + "(h)", [&function](const Array&, Array& h) {
+                        for (std::size_t k = 0; k < h.data.size(); k += h.dim(2)) function.apply(&h.data[k], h.dim(2));
+                      }});
+    for (const Between& way : ways) {
+      Model one = model;
+      one.after_layer = [&way, l](std::size_t layer, const Array& in, Array& out) {
+        if (layer == l) way.change(in, out);
+      };
+      if (!agrees(one)) continue;
+      f.code = way.code, f.kind = Kind::convention;
+      const bool top = l + 1 == trace_.layers;
+      f.sentence = {
+          "layer " + number + " hands on " + way.used + (top ? "" : " to the next layer") + " where h belongs",
+          "第 " + number + " 层交出的是 " + way.used + "，应为 h"};
+      f.used = "layer " + number + ": " + way.used, f.paper = "layer " + number + ": h";
+      f.fix = {"hand each layer's h to the next as it is", "把每层的 h 原样交给下一层"};
+      return f;
+    }
+    return std::nullopt;
+  }
+
   // Whether h of a run agrees, so that only its final states are wrong.
   bool outputs_are_right(const Group& group, const std::vector<Scored>& free_ones) {
     return trace_.kind == TraceKind::recurrent && group.outputs.size() > 1 && there("h") &&
@@ -876,7 +1008,10 @@ class Search {
     for (std::size_t i : group.fields)
       if (chosen_[i] <= 0 || h[i] > 0) chosen_[i] = h[i];
     report(group, h, {codes(group, h)}, {}, 1);
-    verdict_.findings.insert(verdict_.findings.end(), found.findings.begin(), found.findings.end());
+    for (const Finding& f : found.findings)  // what a run does wrong shows in what a decoder takes of it, too
+      if (std::none_of(verdict_.findings.begin(), verdict_.findings.end(),
+                       [&](const Finding& g) { return g.code == f.code && g.sentence.en == f.sentence.en; }))
+        verdict_.findings.push_back(f);
     verdict_.checked = true, forward_differs_ = true;
     verdict_.agreement = std::max(verdict_.agreement, found.agreement);
     verdict_.next = std::min(verdict_.next, found.next);

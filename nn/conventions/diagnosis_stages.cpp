@@ -336,7 +336,6 @@ const Array* given_or_made(const Array& state) { return state.data.empty() ? nul
 
 Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = nullptr,
                  const Intervention& intervention = {}) {
-  const CellConvention& cell = model.decoder.cell;
   const std::vector<std::size_t> lengths = lengths_of(given, get(given, "x").dim(0));
   const bool both = find(given, "U_reverse") != nullptr;
   const Array *h0 = find(given, "h0"), *c0 = find(given, "c0");
@@ -344,6 +343,7 @@ Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = 
   Array x = get(given, "x"), still_x = still ? get(*still, "x") : Array();
   std::vector<Array> finals, memories;
   for (std::size_t l = 0; l < model.decoder.layers; ++l) {
+    const CellConvention& cell = model.cells.empty() ? model.decoder.cell : model.cells.at(l);
     const std::string suffix = l ? "_l" + std::to_string(l) : "";
     std::vector<Run> runs, still_runs;
     for (std::size_t k = 0; k < (both ? 2u : 1u); ++k) {
@@ -357,6 +357,7 @@ Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = 
       if (h0) h = slice(*h0, start);
       if (c0) c = slice(*c0, start);
       if (continues) h = runs[0].final_h, c = runs[0].final_c;
+      if (from == BackwardStart::forward_memory) c = runs[0].final_c;
       const std::string cell_name = suffix + (k ? "_reverse" : "");
       Still beside;
       CellWeights weights;
@@ -381,7 +382,9 @@ Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = 
       stack.data.insert(stack.data.end(), of[1].h.data.begin(), of[1].h.data.end());
       return merge_directions(model.both.merge, stack);
     };
-    x = merged(runs);
+    Array made = merged(runs);
+    if (model.after_layer) model.after_layer(l, x, made);
+    x = std::move(made);
     if (still) still_x = merged(still_runs);
   }
   Arrays out;
@@ -395,7 +398,7 @@ Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = 
                 c_n.data.begin() + static_cast<std::ptrdiff_t>(i * memories[i].data.size()));
   }
   out["h_n"] = h_n;
-  if (std::holds_alternative<LstmConvention>(cell)) out["c_n"] = c_n;
+  if (std::holds_alternative<LstmConvention>(model.decoder.cell)) out["c_n"] = c_n;
   return out;
 }
 

@@ -93,8 +93,11 @@ struct Model {
   reference::Array dropped;  // 1 where a weight was kept by dropout, divided by 1 - p; empty: no dropout
   double context_factor = 1;
   reference::Activation logits_activation = reference::Activation::identity;
-  bool logits_are_logarithms = false;  // log_softmax of the logits
-  reference::Vec estimated;            // numbers that an option read off the trace, for its sentence
+  bool logits_are_logarithms = false;            // log_softmax of the logits
+  reference::Vec estimated;                      // numbers that an option read off the trace, for its sentence
+  std::vector<reference::CellConvention> cells;  // of each layer, where they differ; empty: decoder.cell
+  // Changes what a layer has given to the next one, and what it read itself.
+  std::function<void(std::size_t layer, const reference::Array& in, reference::Array& out)> after_layer;
   std::vector<std::function<void(reference::Arrays&)>> edits;  // changes of parameters that amount to another formula
 };
 

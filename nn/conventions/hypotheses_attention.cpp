@@ -1206,7 +1206,11 @@ std::vector<Field> weight_fields() {
   const char* pads = "CHECK(alpha at padding == 0) and appended padding must change nothing";
   const char* paper = "alpha = softmax(where(mask, e, -inf))";
   fields.back().options = {
-      usual([](Model& m, const Arrays&) { return attention(m).empty_row = EmptyRow::zeros, true; }),
+      // Along another axis than the keys a padded column is masked as a whole: a large negative fill makes it uniform.
+      usual([](Model& m, const Arrays&) {
+        const bool keys = attention(m).axis == SoftmaxAxis::keys;
+        return attention(m).empty_row = keys ? EmptyRow::zeros : EmptyRow::uniform, true;
+      }),
       {.id = "ignore",
        .code = "MASK_MISSING",
        .kind = Kind::mask,

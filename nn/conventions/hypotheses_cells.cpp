@@ -1137,6 +1137,37 @@ std::vector<Field> run_fields() {
        .fix = {"set the state to h0[1] (or zeros) again before the backward loop",
                "反向循环之前把状态重新设为 h0[1]（或零）"},
        .test = "change the forward weights: CHECK(the backward half is unchanged);"},
+      {.id = "continues_memory",
+       .code = "BIDIR_STATE_NOT_RESET",
+       .kind = Kind::data,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.both.start = BackwardStart::forward_memory;
+             return has(a, "U_reverse") && lstm(m);
+           },
+       .sentence = {"the backward direction's memory starts from the forward direction's last memory; its h does not",
+                    "反向的记忆单元是从正向的最后记忆开始的，而它的 h 不是"},
+       .used = "backward: c_0 = forward c_T",
+       .paper = "backward: c_0 = c0[1], zeros if none is given",
+       .fix = {"set c to c0[1] (or zeros) again before the backward loop", "反向循环之前把 c 重新设为 c0[1]（或零）"},
+       .test = "change the forward weights: CHECK(the backward half is unchanged);"},
+      {.id = "forward_weights",
+       .code = "BIDIR_WEIGHTS_SHARED",
+       .kind = Kind::graph,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.edits.push_back([](Arrays& given) {
+               for (const char* name : {"W", "U", "b", "b_u"})
+                 if (const Array* own = find(given, name)) given[name + std::string("_reverse")] = *own;
+             });
+             return has(a, "U_reverse");
+           },
+       .sentence = {"the backward direction uses the forward direction's weights; its own are never used",
+                    "反向用的是正向的权重；它自己的权重从未使用"},
+       .used = "backward: cell with W, U of the forward direction",
+       .paper = "each direction has weights of its own",
+       .fix = {"run the backward direction with its own weights", "反向使用它自己的权重"},
+       .test = "change the backward weights: CHECK(the backward half changes);"},
       {.id = "shared_start",
        .code = "BIDIR_START_SHARED",
        .kind = Kind::shape,

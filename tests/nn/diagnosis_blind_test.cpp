@@ -226,7 +226,7 @@ TEST_CASE("blind: what fits no hypothesis is UNKNOWN, with the kind that its sum
        Kind::mask},
       {"weights that sum to nothing in particular",
        [](Arrays& a) {
-         for (double& x : a.at("alpha").data) x *= x;
+         for (double& x : a.at("alpha").data) x *= x * x;
        },
        Kind::convention},
       {"a cell of another kind",

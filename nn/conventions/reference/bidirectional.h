@@ -15,9 +15,9 @@ enum class Merge { concat, swapped, sum, mean, reshaped, reshaped_example, inter
 // last position (backward_T has read one token), at the first position (forward_1 likewise).
 enum class FinalState { both_ends, last_position, first_position };
 
-// What the backward direction starts from: its own initial state. Mistakes: the forward direction's last state or its
-// initial state.
-enum class BackwardStart { own, forward_final, forward_start };
+// What the backward direction starts from: its own initial state. Mistakes: the forward direction's last state, its
+// initial state, or of an LSTM's states the last memory alone.
+enum class BackwardStart { own, forward_final, forward_start, forward_memory };
 
 struct BidirectionalConvention {
   AfterEnd after_end = AfterEnd::zero;
