@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <stdexcept>
 
+#include "lessons/common/interrupt.h"
 #include "lessons/common/near.h"
 
 namespace gradus {
@@ -85,6 +88,18 @@ int leave(const ParsedCommand& parsed) {
   const int code = parsed.exit_code.value_or(0);
   code == 0 ? say(parsed.text) : complain(parsed.text);
   return code;
+}
+
+int program_main(int argc, char** argv, int (*run)(const std::vector<std::string>& arguments)) {
+  prepare_process();
+  try {
+    const int code = run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+    if (code == 0 && !flush_stdout()) throw std::runtime_error("the output could not be written; is the disk full?");
+    return code;
+  } catch (const std::exception& error) {
+    misuse("./gradus", error.what(), environment_lang());
+    return 1;
+  }
 }
 
 int misuse(std::string_view program, std::string_view what, Lang lang) {

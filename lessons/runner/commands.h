@@ -62,6 +62,9 @@ std::string course_help(Lang lang);
 // Prints a parsed command's text where it belongs (help to stdout, misuse to stderr) and returns its exit code.
 int leave(const ParsedCommand& parsed);
 
+// The main of a program of ./gradus: what is thrown becomes one line on stderr, and output that got lost is no success.
+int program_main(int argc, char** argv, int (*run)(const std::vector<std::string>& arguments));
+
 // One line on stderr, exit code 2.
 int misuse(std::string_view program, std::string_view what, Lang lang);
 

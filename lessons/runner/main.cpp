@@ -1,11 +1,8 @@
 // The course runner behind ./gradus: gradus-runner --root CHECKOUT --build DIRECTORY COMMAND ...
 #include <fmt/format.h>
 
-#include <exception>
-#include <stdexcept>
 #include <system_error>
 
-#include "lessons/common/interrupt.h"
 #include "lessons/common/near.h"
 #include "lessons/runner/commands.h"
 
@@ -95,15 +92,4 @@ int runner_main(const std::vector<std::string>& arguments) {
 
 }  // namespace gradus
 
-int main(int argc, char** argv) {
-  gradus::prepare_process();
-  try {
-    const int code = gradus::runner_main(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
-    if (code == 0 && !gradus::flush_stdout())
-      throw std::runtime_error("the output could not be written; is the disk full?");
-    return code;
-  } catch (const std::exception& error) {
-    gradus::misuse("./gradus", error.what(), gradus::environment_lang());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return gradus::program_main(argc, argv, gradus::runner_main); }

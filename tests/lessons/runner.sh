@@ -121,6 +121,17 @@ check 'run with a wrong value' 2 '' "--steps needs a whole number" run 09 --step
 check 'try: input and words' 0 '<3 1 4>' '' try 09 3 1 4
 check 'try: an input that looks like an option' 0 '<--x>' '' try 09 -- --x
 check 'try without input' 2 '' 'INPUT is missing' try 09
+check 'diagnose, where it cannot be built, says so' 2 '' 'gradus-diagnose was not built' diagnose dump
+mkdir -p "$root/lessons/runner"
+printf '#!/bin/sh\nfor word in "$@"; do echo "<$word>"; done\nexit 3\n' >"$root/lessons/runner/program.sh"
+chmod +x "$root/lessons/runner/program.sh"
+echo 'build lessons/runner/gradus-diagnose: copy ../lessons/runner/program.sh' >>"$root/build/build.ninja"
+check 'diagnose is built when it is asked for, and its exit code handed through' 3 '<--json>' '' diagnose dump --json
+remember=1
+check 'diagnose: the language before the command counts' 3 '<--lang=zh>' '' --lang zh diagnose dump
+check 'diagnose: and is remembered' 3 '<--lang=zh>' '' diagnose dump
+remember=
+check 'diagnose: --plain before the command counts' 3 '<--plain>' '' --plain diagnose dump
 mkdir -p "$root/out/10_luong"
 echo '{"targets": [{"met": true}]}' >"$root/out/10_luong/metrics.json"
 touch -d yesterday "$root/out/10_luong/metrics.json"

@@ -320,7 +320,7 @@ if [ -n "$runner" ]; then
   for lang in en zh; do
     page=README$([ $lang = en ] || echo .zh).md
     trace=$(sed -n 's|^\./gradus diagnose \(tests/.*\)|\1|p' "$root/$page")
-    (cd "$root" && GRADUS_LANG=$lang "$runner" --root . --build "$work" diagnose --plain "$trace") >"$work/diagnose" 2>&1 || true
+    (cd "$root" && GRADUS_LANG=$lang "$runner" --root . --build "$programs/.." diagnose --plain "$trace") >"$work/diagnose" 2>&1 || true
     check "notes: $page: diagnose gives the verdict at the top" quiet printed "$root/$page" "output: diagnose" "$work/diagnose"
   done
 fi
