@@ -1088,7 +1088,8 @@ class Search {
     for (const Scored& s : hits) {
       for (std::size_t i : group.fields)
         if (s.hypothesis[i] != best.hypothesis[i]) open[i].insert(s.hypothesis[i]);
-      rivals.insert(codes(group, s.hypothesis));
+      const std::set<std::string> rival = codes(group, s.hypothesis);
+      if (rival.size() <= named.size()) rivals.insert(rival);  // the fewest mistakes win
     }
     // A set of mistakes that contains another agreeing set says nothing more: the rest of it is open.
     for (auto it = rivals.begin(); it != rivals.end();) {

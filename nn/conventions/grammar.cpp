@@ -967,7 +967,9 @@ Finding finding_of(const Mistake& m, const Formula& formula, const Plan& plan) {
       text.replace(at, letter.size(), m.replaced->role);
     return text;
   };
-  const std::string old_text = text_of(m.replaced), new_text = text_of(m.replacement);
+  const std::string old_text = text_of(m.replaced);
+  std::string new_text = text_of(m.replacement);
+  if (new_text == old_text) new_text = print(inside(m.replacement));  // under the same name
   const bool several = owners.size() > 1;
   Words part;
   f.kind = Kind::convention;

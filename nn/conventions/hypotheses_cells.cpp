@@ -231,6 +231,16 @@ std::vector<Field> gru_fields() {
        .paper = "n = tanh(W x + U (r * h))",
        .fix = {"multiply h by r", "用 r 乘 h"},
        .test = "CHECK(norm(W_r.grad()) > 0);"},
+      {.id = "after_by_update_gate",
+       .code = "GRU_RESET_BY_UPDATE_GATE",
+       .kind = Kind::gru,
+       .apply = [](Model& m,
+                   const Arrays&) { return put(gru(m), &GruConvention::reset, GruReset::after_by_update_gate); },
+       .sentence = {"the candidate is reset by z instead of r", "候选状态用 z 而不是 r 来重置"},
+       .used = "n = tanh(W x + b + z * (U h + b_u))",
+       .paper = "n = tanh(W x + b + r * (U h + b_u))",
+       .fix = {"multiply U h + b_u by r", "用 r 乘 U h + b_u"},
+       .test = "CHECK(norm(W_r.grad()) > 0);"},
       {.id = "not_gru", .level = Level::benign, .apply = [](Model& m, const Arrays&) { return !gru(m); }},
   };
 

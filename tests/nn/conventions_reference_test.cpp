@@ -1181,6 +1181,9 @@ TEST_CASE("references: further ways to get a gate, an energy, a weight or an exa
                z2 = sigmoid(-.2 + .1 - .4 + .2);
   const double by_z = std::tanh(.5 + .9 * z1 * .5 + .7 * z2 + .05), n1 = std::tanh(.5 + .9 * r1 * .5 + .7 * r2 + .05);
   check_printed("reset by z", {gru(GruReset::by_update_gate, GruUpdate::keeps)[0]}, {z1 * .5 + (1 - z1) * by_z}, 12);
+  const double after_by_z = std::tanh(.5 + z1 * (.9 * .5 + .7) + .05);
+  check_printed("reset by z, after the product", {gru(GruReset::after_by_update_gate, GruUpdate::keeps)[0]},
+                {z1 * .5 + (1 - z1) * after_by_z}, 12);
   check_printed("update by r", {gru(GruReset::before, GruUpdate::by_reset_gate)[0]}, {r1 * .5 + (1 - r1) * n1}, 12);
   Arrays biased = gru_fixture();
   biased["b_u"] = Array({6}, {0, 0, 0, 0, .3, .3});

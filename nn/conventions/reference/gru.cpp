@@ -9,6 +9,8 @@ Vec candidate_preactivation(GruReset reset, const Gates& gates, Row r, Row z, Ro
   switch (reset) {
     case GruReset::by_update_gate:
       return gates.preactivation('n', x, multiply(copy(h), z));
+    case GruReset::after_by_update_gate:
+      return add(gates.from_input('n', x), multiply(gates.from_state('n', h), z));
     case GruReset::before:
       return gates.preactivation('n', x, multiply(copy(h), r));
     case GruReset::after:

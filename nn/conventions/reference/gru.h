@@ -13,7 +13,8 @@ namespace gradus::reference {
 //   on_input             U h               and r * (W x) in place of W x
 //   after_bias_outside   r * (U h) + b_u   b_u beside the gate instead of under it
 //   by_update_gate       U (z*h)
-enum class GruReset { before, after, unused, on_input, after_bias_outside, by_update_gate };
+//   after_by_update_gate z * (U h)
+enum class GruReset { before, after, unused, on_input, after_bias_outside, by_update_gate, after_by_update_gate };
 
 // The next h from the old one and the candidate n:
 //   keeps            z h + (1-z) n       Cho et al. 2014, PyTorch
