@@ -232,7 +232,10 @@ in_table() { grep -qF -e "$1" "$work/grades/grades.csv" || { cat "$work/grades/g
 check 'grade: right work' in_table 'ann,09_bahdanau,0,course,PASSED,7,7,,'
 check 'grade: the checks of the teacher' in_table 'ann,09_bahdanau,0,hidden,WRONG_NUMBERS,'
 check 'grade: a mistake by its name' in_table 'bob,09_bahdanau,0,course,ATTN_QUERY_POST_STEP,'
-check 'grade: a crash, and a name with a comma' in_table '"O'"'"'Hara, ""Jo""",09_bahdanau,0,course,CRASH,'
+# UndefinedBehaviorSanitizer sees the null pointer before the system does.
+crash=CRASH
+grep -q -e -fsanitize "$build/lessons/exercise.conf" && crash=MEMORY_ERROR
+check 'grade: a crash, and a name with a comma' in_table '"O'"'"'Hara, ""Jo""",09_bahdanau,0,course,'"$crash,"
 fence() {
   grep -q LOOKED "$work/grades/grades.json" || { cat "$work/grades/grades.json"; return 1; }
   ! grep -qE "READ|WROTE|CONNECTED|CUT|CHANGED" "$work/grades/grades.json" && [ -s "$work/victim" ] && [ ! -e "$work/mark" ] && ! pgrep -f 'sleep 31.4159' >/dev/null
