@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
+#include "tensor/kernels/live_count.h"
+#include "tensor/kernels/pool.h"
 #include "tensor/kernels/ref.h"
 
 namespace gradus {
@@ -12,7 +15,15 @@ namespace gradus {
 // first: the tape compares it to find a value that was changed after it had been saved for the backward pass.
 class Buffer : public Counted {
  public:
-  static Ref<Buffer> allocate(std::size_t bytes);  // contents undefined, 64-byte aligned; throws std::bad_alloc
+  // Contents undefined, 64-byte aligned; throws std::bad_alloc.
+  static Ref<Buffer> allocate(std::size_t bytes) {
+    const std::size_t capacity = bytes + header_bytes;
+    if (capacity < bytes) throw std::bad_alloc();
+    Buffer* buffer = new (pool_allocate(capacity)) Buffer;
+    buffer->capacity_ = capacity;
+    count_live(Counting::buffers, 1);
+    return Ref<Buffer>(buffer);
+  }
   static void destroy(Buffer* buffer);
   void* data() { return reinterpret_cast<std::byte*>(this) + header_bytes; }
   std::uint32_t version = 0;

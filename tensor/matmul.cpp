@@ -63,7 +63,10 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 
 void matmul_into(Tensor& c, const Tensor& a, const Tensor& b, bool accumulate) {
   check(a, b);
-  check_same_shape("matmul_into", c.shape(), product_shape(a, b));
+  const int last = a.rank() - 1;
+  bool fits = c.rank() == a.rank() && c.shape()[last] == b.shape()[last];
+  for (int axis = 0; axis < last; ++axis) fits = fits && c.shape()[axis] == a.shape()[axis];
+  if (!fits) refuse_shapes("matmul_into", c.shape(), product_shape(a, b));
   check_same_dtype("matmul_into", c, a);
   if (c.stretched()) throw ShapeError("matmul_into: the target is stretched; sum the product over that axis instead");
   multiply(c, a, b, accumulate);

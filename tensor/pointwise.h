@@ -15,11 +15,10 @@
 namespace gradus {
 namespace detail {
 
+// The target has the shape and dtype of the first operand.
 template <bool Add, class F, class First, class... Rest>
-void pointwise_checked(const char* op, Tensor& target, F f, const First& first, const Rest&... rest) {
+void pointwise_checked([[maybe_unused]] const char* op, Tensor& target, F f, const First& first, const Rest&... rest) {
   static_assert(std::is_empty_v<F>, "a pointwise formula must capture nothing: pass constants as operands");
-  check_same_shape(op, target.shape(), first.shape());
-  check_same_dtype(op, target, first);
   (check_same_shape(op, first.shape(), rest.shape()), ...);
   (check_same_dtype(op, first, rest), ...);
   if (plain_kernels()) return pointwise_plain<Add>(target, f, first, rest...);
@@ -29,13 +28,18 @@ void pointwise_checked(const char* op, Tensor& target, F f, const First& first, 
 }  // namespace detail
 
 // target = f(from...), element by element.
-template <class F, class... From> void pointwise_into(Tensor& target, F f, const From&... from) {
-  detail::pointwise_checked<false>("pointwise_into", target, f, from...);
+template <class F, class... From> void pointwise_into(Tensor& target, F f, const Tensor& first, const From&... rest) {
+  check_same_shape("pointwise_into", target.shape(), first.shape());
+  check_same_dtype("pointwise_into", target, first);
+  detail::pointwise_checked<false>("pointwise_into", target, f, first, rest...);
 }
 
 // target += f(from...). A target with a stretched axis receives the sum over that axis.
-template <class F, class... From> void pointwise_add_into(Tensor& target, F f, const From&... from) {
-  detail::pointwise_checked<true>("pointwise_add_into", target, f, from...);
+template <class F, class... From>
+void pointwise_add_into(Tensor& target, F f, const Tensor& first, const From&... rest) {
+  check_same_shape("pointwise_add_into", target.shape(), first.shape());
+  check_same_dtype("pointwise_add_into", target, first);
+  detail::pointwise_checked<true>("pointwise_add_into", target, f, first, rest...);
 }
 
 // A new row-major tensor f(first, rest...). Throws ShapeError / DTypeError, opening with `op`, when operands differ.

@@ -32,6 +32,18 @@ bool copy_turned(Tensor& target, const Tensor& source) {
   return true;
 }
 
+// Copies one row into every row of a matrix, as a bias is; false when it is none.
+bool copy_repeated(Tensor& target, const Tensor& source) {
+  if (target.rank() != 2 || target.dtype() != source.dtype() || plain_kernels()) return false;
+  if (source.strides()[0] != 0 || source.strides()[1] != 1 || !target.contiguous()) return false;
+  dispatch(target.dtype(), [&]<class T>(T) {
+    T* to = target.mutable_data<T>();
+    const std::int64_t length = target.shape()[1];
+    for (std::int64_t row = 0; row < target.shape()[0]; ++row) std::copy_n(source.data<T>(), length, to + row * length);
+  });
+  return true;
+}
+
 }  // namespace
 
 const char* to_string(DType dtype) { return dtype == f32 ? "f32" : "f64"; }
@@ -132,9 +144,7 @@ Tensor Tensor::to(DType dtype) const {
   return result;
 }
 
-Tensor empty(const Shape& shape, DType dtype) {
-  return Tensor(buffer_for(shape, dtype), shape, shape.dense_strides(), 0, dtype);
-}
+Tensor empty(const Shape& shape, DType dtype) { return Tensor(buffer_for(shape, dtype), shape, 0, dtype); }
 
 Tensor zeros(const Shape& shape, DType dtype) {
   Tensor x = empty(shape, dtype);
@@ -209,11 +219,10 @@ Tensor transpose(const Tensor& x) {
 Tensor transpose(const Tensor& x, Axis a, Axis b) {
   check_axis("transpose", x.shape(), a);
   check_axis("transpose", x.shape(), b);
-  Shape shape = x.shape();
-  Extents strides = x.strides();
-  std::swap(shape[a.index], shape[b.index]);
-  std::swap(strides[a.index], strides[b.index]);
-  return Tensor(x.buffer(), shape, strides, x.offset(), x.dtype());
+  Tensor view = x;
+  view.walk(a.index, x.shape()[b], x.strides()[b]);
+  view.walk(b.index, x.shape()[a], x.strides()[a]);
+  return view;
 }
 
 Tensor narrow(const Tensor& x, Axis axis, std::int64_t start, std::int64_t length, std::int64_t step) {
@@ -228,12 +237,10 @@ Tensor narrow(const Tensor& x, Axis axis, std::int64_t start, std::int64_t lengt
                      " in steps of " + std::to_string(step) + " do not fit on axis " + std::to_string(axis.index) +
                      " of shape " + to_string(x.shape()));
   }
-  Extents strides = x.strides();
-  const std::int64_t offset = x.offset() + start * strides[axis];
-  strides[axis.index] *= step;
-  Shape shape = x.shape();
-  shape[axis.index] = length;
-  return Tensor(x.buffer(), shape, strides, offset, x.dtype());
+  const std::int64_t stride = x.strides()[axis];
+  Tensor view = x;
+  view.walk(axis.index, length, stride * step, start * stride);
+  return view;
 }
 
 Tensor select(const Tensor& x, Axis axis, std::int64_t index) {
@@ -242,12 +249,9 @@ Tensor select(const Tensor& x, Axis axis, std::int64_t index) {
     throw IndexError("select: index " + std::to_string(index) + " on axis " + std::to_string(axis.index) +
                      " is outside shape " + to_string(x.shape()));
   }
-  Shape shape = x.shape();
-  Extents strides = x.strides();
-  const std::int64_t offset = x.offset() + index * strides[axis];
-  shape.erase(axis.index);
-  strides.erase(axis.index);
-  return Tensor(x.buffer(), shape, strides, offset, x.dtype());
+  Tensor view = x;
+  view.erase_axis(axis.index, index * x.strides()[axis]);
+  return view;
 }
 
 Tensor expand(const Tensor& x, Axis axis, std::int64_t length) {
@@ -256,9 +260,10 @@ Tensor expand(const Tensor& x, Axis axis, std::int64_t length) {
     throw ShapeError("expand: axis " + std::to_string(axis.index) + " of shape " + to_string(x.shape()) +
                      " is not of length 1; only such an axis can be stretched (expand_new makes one)");
   }
-  Extents strides = x.strides();
-  strides[axis.index] = 0;
-  return Tensor(x.buffer(), x.shape().with(axis, length), strides, x.offset(), x.dtype());
+  Tensor view = x;
+  view.walk(axis.index, length, 0);
+  view.size();  // refuses a length that is none
+  return view;
 }
 
 Tensor expand_new(const Tensor& x, Axis axis, std::int64_t length) {
@@ -266,9 +271,10 @@ Tensor expand_new(const Tensor& x, Axis axis, std::int64_t length) {
     throw ShapeError("expand_new: a tensor of shape " + to_string(x.shape()) + " has no place for a new Axis{" +
                      std::to_string(axis.index) + "}");
   }
-  Extents strides = x.strides();
-  strides.insert(axis.index, 0);
-  return Tensor(x.buffer(), x.shape().inserted(axis, length), strides, x.offset(), x.dtype());
+  Tensor view = x;
+  view.insert_axis(axis.index, length, 0);
+  view.size();  // refuses a length that is none
+  return view;
 }
 
 Tensor expand_scalar(const Tensor& x, const Shape& shape) {
@@ -284,7 +290,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
                      to_string(shape) + " needs " + std::to_string(shape.size()));
   }
   const Tensor dense = contiguous(x);
-  return Tensor(dense.buffer(), shape, shape.dense_strides(), dense.offset(), x.dtype());
+  return Tensor(dense.buffer(), shape, dense.offset(), x.dtype());
 }
 
 Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : copy(x); }
@@ -307,7 +313,7 @@ void fill_(Tensor& x, double value) {
 
 void copy_(Tensor& target, const Tensor& source) {
   check_same_shape("copy_", target.shape(), source.shape());
-  if (copy_turned(target, source)) return;
+  if (copy_turned(target, source) || copy_repeated(target, source)) return;
   pointwise_into(
       target, [](auto value) { return value; }, source);
 }

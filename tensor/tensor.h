@@ -38,6 +38,28 @@ class Tensor {
   Tensor(Ref<Buffer> buffer, const Shape& shape, const Extents& strides, std::int64_t offset, DType dtype)
       : buffer_(std::move(buffer)), shape_(shape), strides_(strides), offset_(offset), dtype_(dtype) {}
 
+  // Row-major on `buffer`, from `offset` on.
+  Tensor(Ref<Buffer> buffer, const Shape& shape, std::int64_t offset, DType dtype)
+      : buffer_(std::move(buffer)), shape_(shape), strides_(shape.dense_strides()), offset_(offset), dtype_(dtype) {}
+
+  // What views are made with, on a copy: a shape that is first made elsewhere and then copied costs twice as much, as
+  // the copy waits for what was just written. Nothing is checked.
+  void insert_axis(int axis, std::int64_t length, std::int64_t stride) {
+    shape_.insert(axis, length);
+    strides_.insert(axis, stride);
+  }
+  void erase_axis(int axis, std::int64_t further) {
+    shape_.erase(axis);
+    strides_.erase(axis);
+    offset_ += further;
+  }
+  // Walks one axis in another way, from `further` elements on.
+  void walk(int axis, std::int64_t length, std::int64_t stride, std::int64_t further = 0) {
+    shape_[axis] = length;
+    strides_[axis] = stride;
+    offset_ += further;
+  }
+
   bool defined() const { return static_cast<bool>(buffer_); }
   const Shape& shape() const { return shape_; }
   const Extents& strides() const { return strides_; }
@@ -59,11 +81,11 @@ class Tensor {
   Tensor to(DType dtype) const;           // a converted copy (also when the dtype is the same), strides kept in order
 
   // The first element, for kernels; T must be the dtype's type. Writing counts as a new version.
-  template <class T> const T* data() const {
+  template <class T> [[gnu::always_inline]] const T* data() const {
     if (!buffer_ || sizeof(T) != bytes_of(dtype_)) refuse_dtype(sizeof(T));
     return static_cast<const T*>(buffer_->data()) + offset_;
   }
-  template <class T> T* mutable_data() {
+  template <class T> [[gnu::always_inline]] T* mutable_data() {
     if (!buffer_ || sizeof(T) != bytes_of(dtype_)) refuse_dtype(sizeof(T));
     ++buffer_->version;
     return static_cast<T*>(buffer_->data()) + offset_;

@@ -30,6 +30,13 @@ bool Contract::fits(const Given* given, std::size_t count) const {
       for (int axis = 0; axis < row.rank; ++axis) {
         const Length& length = row.axes[static_cast<std::size_t>(axis)];
         std::int64_t left = shape[first + axis];
+        const Term& alone = length.terms[0];
+        if (length.count == 1 && !alone.gates && alone.factor == 1) {  // as most are
+          std::int64_t& known = bound[static_cast<std::size_t>(alone.symbol)];
+          if (known < 0) known = left;
+          else if (known != left) return false;
+          continue;
+        }
         const Term* open = nullptr;
         int letters = 0;
         for (int k = 0; k < length.count; ++k) {

@@ -72,6 +72,7 @@ using Tile = void (*)(std::int64_t, const T*, std::int64_t, std::int64_t, const 
 constexpr int most_rows = 11;  // 11 x 2 sums, 2 packs of B and a factor fit into 32 registers
 constexpr int few_rows = 3;    // 3 x 6 sums
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 20;
+template <class T> constexpr std::int64_t half_cache = cache_bytes / 2 / static_cast<std::int64_t>(sizeof(T));
 constexpr std::int64_t deepest = 512;  // k of one part of a sum
 
 template <class T, int Packs, int... rows>
@@ -85,6 +86,10 @@ void band(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* 
           bool accumulate) {
   constexpr int most = Packs > 2 ? few_rows : most_rows;
   static constexpr auto by_rows = tiles<T, Packs>(std::make_integer_sequence<int, most>{});
+  if (size.m <= most) {
+    by_rows[static_cast<std::size_t>(size.m - 1)](size.k, a.data, a.row, a.column, b, b_row, c, c_row, accumulate);
+    return;
+  }
   const std::int64_t count = (size.m + most - 1) / most;
   std::int64_t first = 0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -161,8 +166,7 @@ void gemm_blocks(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_r
 template <class T>
 void gemm_parts(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
                 bool accumulate) {
-  constexpr std::int64_t half_cache = cache_bytes / 2 / static_cast<std::int64_t>(sizeof(T));
-  const bool copied = size.m * size.k > half_cache && size.n >= (a.row == 1 ? 64 : 256);
+  const bool copied = size.m * size.k > half_cache<T> && size.n >= (a.row == 1 ? 64 : 256);
   const std::int64_t parts = std::max<std::int64_t>(1, (size.k + deepest - 1) / deepest);
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t first = size.k * part / parts, end = size.k * (part + 1) / parts;
@@ -189,6 +193,9 @@ void gemm_plain(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T
 template <class T>
 void gemm_shared(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
                  bool accumulate) {
+  // What stays on one thread and in cache is not divided at all: the products of a batch of 1 take less time than that.
+  if (threads_in_use() == 1 && size.k <= deepest && size.m * size.k <= half_cache<T>)
+    return gemm_rows<T>(size, a, b, b_row, c, c_row, accumulate);
   constexpr std::int64_t columns = 4 * Pack<T>::lanes, rows = 2 * most_rows;
   const double nanoseconds = 0.01 * static_cast<double>(size.m * size.n * size.k) * static_cast<double>(sizeof(T)) / 4;
   if (size.n / columns >= size.m / rows) {

@@ -10,41 +10,44 @@ namespace gradus {
 namespace {
 
 #ifdef __AVX512F__
-Pack<float> load_first(const float* from, int n) {
+Pack<float> first_lanes(const float* from, int n) {
   return {reinterpret_cast<Pack<float>::Vector>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), from))};
 }
-Pack<double> load_first(const double* from, int n) {
+Pack<double> first_lanes(const double* from, int n) {
   return {reinterpret_cast<Pack<double>::Vector>(_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1), from))};
 }
-void store_first(float* to, int n, Pack<float> pack) {
+void first_lanes(float* to, int n, Pack<float> pack) {
   _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1u << n) - 1), reinterpret_cast<__m512>(pack.v));
 }
-void store_first(double* to, int n, Pack<double> pack) {
+void first_lanes(double* to, int n, Pack<double> pack) {
   _mm512_mask_storeu_pd(to, static_cast<__mmask8>((1u << n) - 1), reinterpret_cast<__m512d>(pack.v));
 }
 #else
-template <class T> Pack<T> load_first(const T* from, int n) {
+template <class T> Pack<T> first_lanes(const T* from, int n) {
   Pack<T> pack{};
   for (int lane = 0; lane < n; ++lane) pack.v[lane] = from[lane];
   return pack;
 }
-template <class T> void store_first(T* to, int n, Pack<T> pack) {
+template <class T> void first_lanes(T* to, int n, Pack<T> pack) {
   for (int lane = 0; lane < n; ++lane) to[lane] = pack.v[lane];
 }
 #endif
 
 }  // namespace
 
+template <class T> Pack<T> Pack<T>::load_first(const T* from, int n) { return first_lanes(from, n); }
+template <class T> void Pack<T>::store_first(T* to, int n) const { first_lanes(to, n, *this); }
+
 template <class T> Pack<T> Pack<T>::load(const T* from, std::int64_t stride, int n) {
   if (stride == 0) return broadcast(*from);
-  if (stride == 1) return load_first(from, n);
+  if (stride == 1) return first_lanes(from, n);
   Pack pack{};
   for (int lane = 0; lane < n; ++lane) pack.v[lane] = from[lane * stride];
   return pack;
 }
 
 template <class T> void Pack<T>::store(T* to, std::int64_t stride, int n) const {
-  if (stride == 1) return store_first(to, n, *this);
+  if (stride == 1) return first_lanes(to, n, *this);
   for (int lane = 0; lane < n; ++lane) to[lane * stride] = v[lane];
 }
 

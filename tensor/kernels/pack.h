@@ -28,6 +28,8 @@ template <class T> struct Pack {
   // odd strides: not inline (pack.cpp), so that every formula does not carry copies of these loops.
   static Pack load(const T* from, std::int64_t stride, int n);
   void store(T* to, std::int64_t stride, int n) const;
+  static Pack load_first(const T* from, int n);  // the same for stride 1
+  void store_first(T* to, int n) const;
   // The sum of all lanes: upper half onto lower half until one is left, the same order on every machine. Shuffles and
   // no memcpy: a pack that goes through memory in two halves stalls the loop that fills it.
   T sum() const {

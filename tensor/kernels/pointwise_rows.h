@@ -27,51 +27,74 @@ template <std::size_t N> bool plain(const std::array<std::int64_t, N>& strides) 
   return all;
 }
 
+// n elements without gaps: to = f(from...), or += when Add. The loop that most ops run: nothing but it in here.
+template <class T, bool Add, class F, class... From>
+[[gnu::noinline]] void run_dense(F f, std::int64_t n, T* to, const From*... from) {
+  using P = Pack<T>;
+  std::int64_t i = 0;
+  for (; i + P::lanes <= n; i += P::lanes) {
+    const P value = f(P::load(from + i)...);
+    (Add ? P::load(to + i) + value : value).store(to + i);
+  }
+  if (i == n) return;
+  const int rest = static_cast<int>(n - i);
+  const P value = f(P::load_first(from + i, rest)...);
+  (Add ? P::load_first(to + i, rest) + value : value).store_first(to + i, rest);
+}
+
+// Rows of `length` elements, each `next_row` after the one before: to = f(from...), or += when Add. Not inline: compiled
+// once, whether it is called for all of a tensor or for a part.
+template <class T, bool Add, class F, std::size_t... k>
+[[gnu::noinline]] void run_rows(F f, T* to, std::array<const T*, sizeof...(k)> from,
+                                const std::array<std::int64_t, sizeof...(k) + 1>& step,
+                                const std::array<std::int64_t, sizeof...(k) + 1>& next_row, std::int64_t length,
+                                std::int64_t rows, std::index_sequence<k...>) {
+  using P = Pack<T>;
+  const std::int64_t stride = step[0];
+  // A target that is stretched along the row and only written keeps what is written last: that is the slow loop's
+  // business.
+  const std::int64_t whole_packs = plain(step) && (Add || stride == 1) ? length - length % P::lanes : 0;
+  std::array<RowReader<T>, sizeof...(k)> in{RowReader<T>{from[k], step[k + 1], {}}...};
+  for (std::int64_t row = 0;;) {
+    (in[k].begin(), ...);
+    P total{};
+    std::int64_t i = 0;
+    for (; i < whole_packs; i += P::lanes) {
+      const P value = f(in[k].whole(i)...);
+      if (Add && stride == 0) total.v = total.v + value.v;
+      else (Add ? P::load(to + i) + value : value).store(to + i);
+    }
+    for (; i < length; i += P::lanes) {
+      const int lanes = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
+      const P value = f(in[k].part(i, lanes)...);
+      T* place = to + i * stride;
+      if (Add && stride == 0) total.v = total.v + value.first(lanes).v;
+      else (Add ? P::load(place, stride, lanes) + value : value).store(place, stride, lanes);
+    }
+    if (Add && stride == 0) *to += total.sum();
+    if (++row == rows) return;
+    to += next_row[0];
+    ((in[k].row += next_row[k + 1]), ...);
+  }
+}
+
 // target = f(from...), or += when Add; all of one shape. Where an added target is stretched along the row, the row is
 // summed in a register first.
 template <class T, bool Add, class F, class... From> void pointwise_rows(Tensor& target, F f, const From&... from) {
-  using P = Pack<T>;
   constexpr std::size_t n = sizeof...(From);
   const StridedLoop<n + 1> all(target.shape(), {&target.strides(), &from.strides()...});
   T* first = target.mutable_data<T>();
   const std::array<const T*, n> origin{from.template data<T>()...};
-  // Not inline: compiled once, whether it is called for all or for a part.
-  const auto run = [&](const StridedLoop<n + 1>& loop) __attribute__((noinline)) {
-    const auto step = loop.row_strides(), next_row = loop.row_steps();
-    const std::int64_t length = loop.row_length(), rows = loop.rows();
-    // A target that is stretched along the row and only written keeps what is written last: that is the slow loop's
-    // business.
-    const std::int64_t whole_packs = plain(step) && (Add || step[0] == 1) ? length - length % P::lanes : 0;
+  if (all.dense() && threads_in_use() == 1)
+    return run_dense<T, Add>(f, all.row_length(), first, from.template data<T>()...);
+  const auto run = [&]<std::size_t... k>(const StridedLoop<n + 1>& loop, std::index_sequence<k...> operands) {
     loop.for_each_plane([&](const std::array<std::int64_t, n + 1>& offset) {
-      [&]<std::size_t... k>(std::index_sequence<k...>) {
-        std::array<RowReader<T>, n> in{RowReader<T>{origin[k] + offset[k + 1], step[k + 1], {}}...};
-        T* to = first + offset[0];
-        const std::int64_t stride = step[0];
-        for (std::int64_t row = 0; row < rows; ++row) {
-          (in[k].begin(), ...);
-          P total{};
-          std::int64_t i = 0;
-          for (; i < whole_packs; i += P::lanes) {
-            const P value = f(in[k].whole(i)...);
-            if (Add && stride == 0) total.v = total.v + value.v;
-            else (Add ? P::load(to + i) + value : value).store(to + i);
-          }
-          for (; i < length; i += P::lanes) {
-            const int lanes = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
-            const P value = f(in[k].part(i, lanes)...);
-            T* place = to + i * stride;
-            if (Add && stride == 0) total.v = total.v + value.first(lanes).v;
-            else (Add ? P::load(place, stride, lanes) + value : value).store(place, stride, lanes);
-          }
-          if (Add && stride == 0) *to += total.sum();
-          to += next_row[0];
-          ((in[k].row += next_row[k + 1]), ...);
-        }
-      }
-      (std::make_index_sequence<n>{});
+      run_rows<T, Add>(f, first + offset[0], {origin[k] + offset[k + 1]...}, loop.row_strides(), loop.row_steps(),
+                       loop.row_length(), loop.rows(), operands);
     });
   };
-  all.template share<T>({first, from.template data<T>()...}, {true}, 0.5, run);
+  all.template share<T>({first, from.template data<T>()...}, {true}, 0.5,
+                        [&](const StridedLoop<n + 1>& loop) { run(loop, std::make_index_sequence<n>{}); });
 }
 
 }  // namespace gradus::detail

@@ -16,7 +16,7 @@ namespace gradus {
 template <int N> class StridedLoop {
  public:
   StridedLoop(const Shape& shape, const std::array<const Extents*, N>& strides) {
-    if (one_row(shape, strides)) return;
+    if ((dense_ = one_row(shape, strides))) return;
     for (int axis = 0; axis < shape.rank(); ++axis) {
       if (shape[axis] == 0) empty_ = true;
       if (shape[axis] == 1) continue;
@@ -50,15 +50,17 @@ template <int N> class StridedLoop {
     }
   }
 
+  bool dense() const { return dense_; }  // all of them are one row, every operand without gaps
   std::int64_t row_length() const { return length_[rank_ - 1]; }
   const std::array<std::int64_t, N>& row_strides() const { return step_[rank_ - 1]; }
 
   // The rows come in planes: `rows` of them, row_steps() apart. Calls plane(offsets) for every plane; offsets[k] is
   // where operand k's first row begins.
   std::int64_t rows() const { return rank_ > 1 ? length_[rank_ - 2] : 1; }
-  std::array<std::int64_t, N> row_steps() const { return rank_ > 1 ? step_[rank_ - 2] : std::array<std::int64_t, N>{}; }
+  const std::array<std::int64_t, N>& row_steps() const { return step_[rank_ > 1 ? rank_ - 2 : 0]; }  // of several rows
   template <class Plane> void for_each_plane(Plane plane) const {
     if (empty_) return;
+    if (rank_ <= 2) return plane(origin_);
     std::array<std::int64_t, N> offset = origin_;
     std::array<std::int64_t, max_rank> index{};
     while (true) {
@@ -142,7 +144,7 @@ template <int N> class StridedLoop {
   }
 
   int rank_ = 0;
-  bool empty_ = false;
+  bool empty_ = false, dense_ = false;
   std::array<std::int64_t, N> origin_{};       // where each operand's first element lies
   std::array<std::int64_t, max_rank> length_;  // these two are filled as far as rank_ says
   std::array<std::array<std::int64_t, N>, max_rank> step_;
