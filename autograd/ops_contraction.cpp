@@ -1,6 +1,4 @@
 // Products and sums. The gradient of a contraction is the contraction with its operands exchanged.
-#include <cmath>
-
 #include "autograd/ops.h"
 #include "autograd/pointwise.h"
 #include "tensor/matmul.h"
@@ -137,11 +135,11 @@ Var mean(const Var& x) { return mean(reshape(x, Shape{x.value().size()}), Axis{0
 
 Var max(const Var& x, Axis axis) {
   const Tensor largest = max(x.value(), axis);
-  return record("max", largest, {x}, [axis, y = Saved(largest)](const Tensor& dy, Inputs& in) {
+  return record("max", largest, {x}, [axis](const Tensor& dy, Inputs& in) {
     const Tensor& value = in.value(0);
     const std::int64_t length = value.shape()[axis];
     auto equal = [](auto v, auto m) { return select(v == m, decltype(v){} + 1, decltype(v){}); };
-    const Tensor winners = pointwise("max", equal, value, expand_new(y.get("max"), axis, length));
+    const Tensor winners = pointwise("max", equal, value, expand_new(in.result(), axis, length));
     const Tensor share = pointwise(
         "max", [](auto d, auto n) { return d / n; }, dy, sum(winners, axis));
     in.add(0, pointwise(
@@ -151,12 +149,12 @@ Var max(const Var& x, Axis axis) {
 
 Var logsumexp(const Var& x, Axis axis) {
   const Tensor y = logsumexp(x.value(), axis);
-  return record("logsumexp", y, {x}, [axis, y = Saved(y)](const Tensor& dy, Inputs& in) {  // d = softmax(x)
+  return record("logsumexp", y, {x}, [axis](const Tensor& dy, Inputs& in) {  // d = softmax(x)
     const Tensor& value = in.value(0);
     const std::int64_t length = value.shape()[axis];
     in.add(0, pointwise(
                   "logsumexp", [](auto v, auto lse, auto d) { return exp(v - lse) * d; }, value,
-                  expand_new(y.get("logsumexp"), axis, length), expand_new(dy, axis, length)));
+                  expand_new(in.result(), axis, length), expand_new(dy, axis, length)));
   });
 }
 

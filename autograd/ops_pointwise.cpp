@@ -16,12 +16,13 @@ Tensor as_numbers(const Mask& mask, DType dtype, double scale) {
 
 // f(x) where the slope is known from the result: backward reads that, instead of running f once more.
 template <class F, class Slope> Var from_result(const char* op, F f, Slope, const Var& x) {
-  const Tensor y = pointwise(op, f, x.value());
-  return record(op, y, {x}, [op, saved = Saved(y)](const Tensor& dy, Inputs& in) {
-    const auto rule = [](auto d, auto value) { return d * Slope{}(value); };
-    Node::Target dx = in.target(0);
-    if (dx.fresh) pointwise_into(dx.grad, rule, dy, saved.get(op));
-    else pointwise_add_into(dx.grad, rule, dy, saved.get(op));
+  return record(op, pointwise(op, f, x.value()), x, [](const Tensor& dy, Inputs& in) {
+    const auto rule = [](auto d, auto y) { return d * Slope{}(y); };
+    Tensor room;
+    bool fresh = false;
+    Tensor& dx = detail::place_over_dy(in, 0, room, fresh);
+    if (fresh) pointwise_into(dx, rule, dy, in.result());
+    else pointwise_add_into(dx, rule, dy, in.result());
   });
 }
 

@@ -24,8 +24,8 @@ void add_row_gradients(const Tensor& y, const Tensor& dy, Node::Target dx) {
 
 // dx = y (dy - sum(y dy)). Where y is 0 because of a mask, dx is exactly 0.
 Var record_softmax(const Var& x, Axis axis, const Tensor& y) {
-  return record("softmax", y, {x}, [axis, saved = Saved(y)](const Tensor& dy, Inputs& in) {
-    const Tensor& weights = saved.get("softmax");
+  return record("softmax", y, {x}, [axis](const Tensor& dy, Inputs& in) {
+    const Tensor& weights = in.result();
     if (axis.index == dy.rank() - 1) return add_row_gradients(weights, contiguous(dy), in.target(0));
     const Tensor inner = pointwise_sum(
         "softmax", [](auto w, auto d) { return w * d; }, axis, weights, dy);
@@ -100,12 +100,11 @@ Var softmax(const Var& x, Axis axis, const Mask& mask, EmptyRow empty_row) {
 
 Var log_softmax(const Var& x, Axis axis) {
   const Tensor y = log_softmax(x.value(), axis);
-  return record("log_softmax", y, {x},
-                [axis, saved = Saved(y)](const Tensor& dy, Inputs& in) {  // dx = dy - softmax sum(dy)
-                  in.add(0, pointwise(
-                                "log_softmax", [](auto d, auto lp, auto s) { return d - exp(lp) * s; }, dy,
-                                saved.get("log_softmax"), expand_new(sum(dy, axis), axis, dy.shape()[axis])));
-                });
+  return record("log_softmax", y, {x}, [axis](const Tensor& dy, Inputs& in) {  // dx = dy - softmax sum(dy)
+    in.add(0, pointwise(
+                  "log_softmax", [](auto d, auto lp, auto s) { return d - exp(lp) * s; }, dy, in.result(),
+                  expand_new(sum(dy, axis), axis, dy.shape()[axis])));
+  });
 }
 
 Var cross_entropy(const Var& logits, const Ids& targets) { return cross_entropy_of(logits, targets, nullptr); }

@@ -19,7 +19,7 @@ void add_through_view(Tensor dx, Tensor dy) {
 
 template <class View> Var record_view(const char* op, const Var& x, View view) {
   if (!detail::recording({x})) return detail::unrecorded(op, view(x.value()));
-  return detail::finish(Ref<Node>(new detail::ViewNode<View>(view)), op, view(x.value()), {x});
+  return detail::finish(new detail::ViewNode<View>(op, view(x.value()), view), x);
 }
 
 }  // namespace

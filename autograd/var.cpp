@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "autograd/kernels/tape_order.h"
-#include "tensor/kernels/live_count.h"
 #include "tensor/reduce.h"
 
 namespace gradus {
@@ -35,15 +34,29 @@ void check_finite(const Node& node, const Tensor& numbers, const char* what) {
       "change it after backward");
 }
 
+[[noreturn]] void refuse_freed(const Node& node) {
+  throw GraphError("backward: " + describe(node) +
+                   " was used up by an earlier backward. Compute the result again, or pass Graph::keep to the first "
+                   "backward; a state carried over from the last batch wants detach()");
+}
+
+// Every gradient that `node` added to has its value's shape, and under DetectAnomaly is finite.
+void check_gradients(const Node& node) {
+  for (const auto& edge : node.inputs) {
+    const Tensor& grad = edge.node->grad;
+    if (!grad.defined()) continue;
+    if (grad.shape() != edge.node->value.shape()) {
+      throw GraphError("backward of '" + std::string(node.op) + "': a gradient of shape " + to_string(grad.shape()) +
+                       " reached " + describe(*edge.node) + "; a gradient has its value's shape");
+    }
+    if (anomaly_enabled) check_finite(node, grad, "input gradients");
+  }
+}
+
 void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
   std::vector<Ref<Node>> nodes = newest_first(root.get());
   for (const Ref<Node>& node : nodes) {
-    if (node->freed) {
-      throw GraphError(
-          "backward: " + describe(*node) +
-          " was used up by an earlier backward. Compute the result again, or pass Graph::keep to the first "
-          "backward; a state carried over from the last batch wants detach()");
-    }
+    if (node->freed) refuse_freed(*node);
     // What an earlier kept backward left between the leaves.
     if (!node->inputs.empty() && node->grad.defined()) node->grad = Tensor();
   }
@@ -54,18 +67,9 @@ void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
     if (node->grad.defined()) {
       Inputs inputs(*node);
       node->backward(node->grad, inputs);
-      for (const auto& edge : node->inputs) {
-        const Tensor& grad = edge.node->grad;
-        if (!grad.defined()) continue;
-        if (grad.shape() != edge.node->value.shape()) {
-          throw GraphError("backward of '" + std::string(node->op) + "': a gradient of shape " +
-                           to_string(grad.shape()) + " reached " + describe(*edge.node) +
-                           "; a gradient has its value's shape");
-        }
-        if (anomaly_enabled) check_finite(*node, grad, "input gradients");
-      }
+      check_gradients(*node);
     }
-    if (graph == Graph::free) {
+    if (graph == Graph::free && !node.unique()) {  // somebody holds it, but the graph ends here
       node->freed = true;
       node->drop_rule();
       node->release_inputs();
@@ -92,7 +96,6 @@ void Node::destroy(Node* node) {
     Node* next = waiting;
     waiting = next->next_waiting;
     delete next;
-    count_live(Counting::nodes, -1);
   }
   draining = false;
 }
@@ -101,14 +104,11 @@ Var::Var(Tensor value) : Var(std::move(value), false) {}
 
 Var::Var(Tensor value, bool requires_grad) {
   if (!value.defined()) throw ValueError("a Var needs a tensor: this one holds nothing yet");
-  Ref<Node> node(new Node);
-  count_live(Counting::nodes, 1);
-  node->id = take_id();
   // Elements that share a number cannot have gradients of their own, so a stretched leaf is written out.
-  node->value = requires_grad && value.stretched() ? copy(value) : std::move(value);
-  node->requires_grad = requires_grad;
-  if (!requires_grad) node->op = "constant";
-  node_ = std::move(node);
+  if (requires_grad && value.stretched()) value = copy(value);
+  node_ = Ref<Node>(new Node(requires_grad ? "leaf" : "constant", std::move(value)));
+  node_->id = take_id();
+  node_->requires_grad = requires_grad;
 }
 
 Var parameter(Tensor value) { return Var(std::move(value), true); }
@@ -139,13 +139,12 @@ Tensor& Var::mutable_value() const {
 
 Var Var::detach() const { return Var(value()); }
 
-const Tensor& Inputs::value(int k) const {
+void Inputs::refuse_input(int k) const {
   const auto& edge = node_.inputs[static_cast<std::size_t>(k)];
-  if (edge.node->value.version() != edge.version) {
-    refuse_overwritten(node_.op, "input " + std::to_string(k) + ", " + describe(*edge.node) + ",");
-  }
-  return edge.node->value;
+  refuse_overwritten(node_.op, "input " + std::to_string(k) + ", " + describe(*edge.node) + ",");
 }
+
+void Inputs::refuse_result() const { refuse_overwritten(node_.op, "its result"); }
 
 const Tensor& Inputs::made(int k, Node::Make make) const {
   value(k);  // refuses one that was overwritten
@@ -158,37 +157,29 @@ const Tensor& Node::made(Make make) {
   return kept->made;
 }
 
-// The gradient of a view that nobody else can see is its input's gradient, looked at through the same view: adding
-// there directly saves a tensor and a pass. A view that the caller still holds gets a gradient of its own, to be read
-// later.
-Node::Target Node::first_target() {
-  // + 1: the list of run_backward holds every node once.
-  auto passes_on = [](const Node& node) {
-    return node.is_view && !node.grad.defined() && node.refs.load(std::memory_order_relaxed) == node.consumers + 1;
-  };
-  if (!passes_on(*this)) {
-    const bool stretched = value.stretched();
-    grad = stretched ? zeros_like(value) : empty_like(value);
-    return {grad, !stretched};
+Tensor& Node::first_place(Tensor& room, bool& fresh) {
+  if (!passes_on()) {
+    fresh = !value.stretched();
+    return grad = fresh ? empty_like(value) : zeros_like(value);
   }
   // From this one down to what is not a view; a loop, because chains are long.
   thread_local std::vector<const Node*> views;
   views.clear();
   Node* base = this;
-  for (; passes_on(*base); base = base->inputs[0].node.get()) views.push_back(base);
-  Target target = base->target();
-  if (target.fresh) fill_(target.grad, 0);  // a view may not cover all of it
-  Tensor seen = target.grad;
-  for (std::size_t i = views.size(); i > 0; --i) seen = views[i - 1]->view(seen);
-  return {seen, false};
+  for (; base->passes_on(); base = base->inputs[0].node.get()) views.push_back(base);
+  room = base->place(room, fresh);
+  if (fresh) fill_(room, 0);  // a view may not cover all of it
+  fresh = false;
+  for (std::size_t i = views.size(); i > 0; --i) room = views[i - 1]->view(room);
+  return room;
 }
 
-void Node::release_inputs() {
-  for (const Edge& edge : inputs) edge.node->consumers -= edge.node->is_view ? 1 : 0;
-  inputs.clear();
+Node::Target Inputs::target(int k) {
+  Node::Target target{};
+  const Tensor& grad = node(k).place(target.grad, target.fresh);
+  if (&grad != &target.grad) target.grad = grad;
+  return target;
 }
-
-Node::Target Inputs::target(int k) { return node_.inputs[static_cast<std::size_t>(k)].node->target(); }
 
 Tensor Inputs::grad(int k) {
   Node::Target target = this->target(k);
@@ -205,11 +196,6 @@ void Inputs::add(int k, const Tensor& dx) {
   if (needs(k)) target(k).add(dx);
 }
 
-const Tensor& Saved::get(const char* op) const {
-  if (tensor_.version() != version_) refuse_overwritten(op, "its result");
-  return tensor_;
-}
-
 namespace detail {
 
 bool recording(VarList inputs) {
@@ -220,24 +206,23 @@ bool recording(VarList inputs) {
   return false;
 }
 
-Var finish(Ref<Node> node, const char* op, Tensor&& value, VarList inputs) {
-  count_live(Counting::nodes, 1);
-  node->op = op;
-  node->value = std::move(value);
+Var finish(Node* node, VarList inputs) {
+  Var result{Ref<Node>(node)};
+  node->version = node->value.version();
   node->requires_grad = true;
   node->inputs.reserve(inputs.size());
   std::uint64_t newest = 0;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const Var& read = inputs[k];
     const std::uint32_t version = read.value().version();  // throws when it holds nothing
-    const Ref<Node>& input = read.node();
-    newest = std::max(newest, input->id);
-    input->consumers += input->is_view ? 1 : 0;
-    node->inputs.push_back({input, version});
+    Node& input = *read.node();
+    if (input.id > newest) newest = input.id;  // std::max becomes a vector instruction that waits for memory
+    if (input.is_view) ++input.consumers;
+    node->inputs.push_back({read.node(), version});
   }
   node->id = take_id(newest);
   if (anomaly_enabled) check_finite(*node, node->value, "value");
-  return Var(std::move(node));
+  return result;
 }
 
 Var unrecorded(const char* op, Tensor value) {

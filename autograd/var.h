@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tensor/kernels/live_count.h"
 #include "tensor/kernels/pool.h"
 #include "tensor/kernels/small_list.h"
 #include "tensor/tensor.h"
@@ -34,13 +35,14 @@ struct Node : Counted {
     std::uint32_t version;  // of the input's buffer when the op read it
   };
   std::uint64_t id = 0;  // an input's is below its node's; within a thread it rises with creation
-  const char* op = "leaf";
+  const char* op;
   Tensor value;
   Tensor grad;  // undefined until something flows in; has the value's shape, and never its buffer
   SmallList<Edge, 3> inputs;
   bool requires_grad = false;
   bool freed = false;            // backward has used this node up
   bool is_view = false;          // looks at its only input's numbers in another way: see view()
+  std::uint32_t version = 0;     // of the value's buffer when it was recorded
   std::uint64_t mark = 0;        // of the backward run that saw it last
   std::uint32_t consumers = 0;   // edges that point here, kept for views only
   Node* next_waiting = nullptr;  // to be destroyed after this one
@@ -53,7 +55,11 @@ struct Node : Counted {
   };
   std::unique_ptr<Kept> kept;  // what made(...) gave last
 
-  virtual ~Node() = default;
+  Node(const char* name, Tensor&& made) : op(name), value(std::move(made)) { count_live(Counting::nodes, 1); }
+  virtual ~Node() {
+    release_inputs();
+    count_live(Counting::nodes, -1);
+  }
   static void* operator new(std::size_t bytes) { return pool_allocate(bytes); }
   static void operator delete(void* node, std::size_t bytes) { pool_free(node, bytes); }
   virtual void backward(const Tensor& dy, Inputs& inputs);        // adds into the inputs' gradients
@@ -65,10 +71,23 @@ struct Node : Counted {
     bool fresh;
     void add(const Tensor& dx);
   };
-  Target target() { return grad.defined() ? Target{grad, false} : first_target(); }
-  Target first_target();
+  // The same without a copy: the node's own gradient, or what it is a view of, made in `room`.
+  Tensor& place(Tensor& room, bool& fresh) {
+    fresh = false;
+    return grad.defined() ? grad : first_place(room, fresh);
+  }
+  Tensor& first_place(Tensor& room, bool& fresh);
+  // The gradient of a view that nobody else can see is its input's gradient, looked at through the same view: adding
+  // there directly saves a tensor and a pass. A view that the caller still holds gets a gradient of its own, to be read
+  // later. + 1: the list of run_backward holds every node once.
+  bool passes_on() const { return is_view && !grad.defined() && refs.load(std::memory_order_relaxed) == consumers + 1; }
   const Tensor& made(Make make);  // make(value), kept until the value changes or something else is to be made
-  void release_inputs();
+  void release_inputs() {
+    for (const Edge& edge : inputs) {
+      if (edge.node->is_view) --edge.node->consumers;
+    }
+    inputs.clear();
+  }
   static void destroy(Node* node);  // frees a chain of any length without recursion
 };
 
@@ -143,35 +162,36 @@ class Inputs {
  public:
   explicit Inputs(Node& node) : node_(node) {}
   // Input k as the op read it. Throws GraphError when it has been overwritten since.
-  const Tensor& value(int k) const;
+  const Tensor& value(int k) const {
+    const Node::Edge& edge = node_.inputs[static_cast<std::size_t>(k)];
+    if (edge.node->value.version() != edge.version) refuse_input(k);
+    return edge.node->value;
+  }
+  const Tensor& result() const {  // what the op gave; throws as well
+    if (node_.value.version() != node_.version) refuse_result();
+    return node_.value;
+  }
   // What `make` gives for it, made once while its value stays: a weight's row-major copy serves every time step.
   const Tensor& made(int k, Node::Make make) const;
   bool needs(int k) const { return node_.inputs[static_cast<std::size_t>(k)].node->requires_grad; }
   Tensor grad(int k);                 // to add into; zeros at first
   Node::Target target(int k);         // to add into, or to write when it is fresh: saves a pass over zeros
   void add(int k, const Tensor& dx);  // grad(k) += dx
+  Node& node(int k) { return *node_.inputs[static_cast<std::size_t>(k)].node; }
+  const Node& op() const { return node_; }
   const Shape& shape(int k) const { return node_.inputs[static_cast<std::size_t>(k)].node->value.shape(); }
   int count() const { return static_cast<int>(node_.inputs.size()); }
 
  private:
+  [[noreturn]] void refuse_input(int k) const;
+  [[noreturn]] void refuse_result() const;
   Node& node_;
-};
-
-// A tensor kept for the backward pass, usually the op's own result. get() throws GraphError when it was overwritten.
-class Saved {
- public:
-  explicit Saved(Tensor x) : tensor_(std::move(x)), version_(tensor_.version()) {}
-  const Tensor& get(const char* op) const;
-
- private:
-  Tensor tensor_;
-  std::uint32_t version_;
 };
 
 namespace detail {
 
 template <class Rule> struct RecordedNode final : Node {
-  explicit RecordedNode(Rule r) : rule(std::move(r)) {}
+  RecordedNode(const char* name, Tensor&& made, Rule r) : Node(name, std::move(made)), rule(std::move(r)) {}
   void backward(const Tensor& dy, Inputs& in) override { (*rule)(dy, in); }
   void drop_rule() override { rule.reset(); }
   std::optional<Rule> rule;
@@ -179,14 +199,16 @@ template <class Rule> struct RecordedNode final : Node {
 
 // A node that looks at its input's numbers in another way (autograd/ops_view.cpp).
 template <class View> struct ViewNode final : Node {
-  explicit ViewNode(View v) : look(std::move(v)) { is_view = true; }
+  ViewNode(const char* name, Tensor&& made, View v) : Node(name, std::move(made)), look(std::move(v)) {
+    is_view = true;
+  }
   void backward(const Tensor& dy, Inputs& in) override;
   Tensor view(const Tensor& base) const override { return look(base); }
   View look;
 };
 
 bool recording(VarList inputs);
-Var finish(Ref<Node> node, const char* op, Tensor&& value, VarList inputs);
+Var finish(Node* node, VarList inputs);
 Var unrecorded(const char* op, Tensor value);
 
 }  // namespace detail
@@ -196,7 +218,7 @@ Var unrecorded(const char* op, Tensor value);
 // cycle arises.
 template <class Rule> Var record(const char* op, Tensor value, VarList inputs, Rule rule) {
   if (!detail::recording(inputs)) return detail::unrecorded(op, std::move(value));
-  return detail::finish(Ref<Node>(new detail::RecordedNode<Rule>(std::move(rule))), op, std::move(value), inputs);
+  return detail::finish(new detail::RecordedNode<Rule>(op, std::move(value), std::move(rule)), inputs);
 }
 
 enum class Graph { free, keep };  // whether backward may use the graph up

@@ -44,6 +44,7 @@ std::int64_t whole_packs(const Tensor& x) {
 // The last axis filled up to whole packs with 0.
 Tensor filled_up(const Tensor& x) {
   const Axis last{x.rank() - 1};
+  if (whole_packs(x) == x.shape()[last]) return contiguous(x);
   Tensor result = zeros(x.shape().with(last, whole_packs(x)), x.dtype());
   Tensor part = narrow(result, last, 0, x.shape()[last]);
   copy_(part, x);

@@ -9,86 +9,132 @@
 
 namespace gradus::detail {
 
-// Adds dy * df/dx_k to grad[k] for each k whose tensor is defined, or writes it where that is fresh. Rows as in
-// tensor/kernels/pointwise_rows.h.
+// Rows of `length` elements, as in tensor/kernels/pointwise_rows.h: adds dy * df/dx_k to to[k] where that is not null, or
+// writes it where fresh[k]. Steps: of dy, of the operands, of their gradients.
 template <class T, class F, std::size_t... k>
-void pointwise_backward_rows(F f, const Tensor& dy, std::array<const Tensor*, sizeof...(k)> x,
-                             std::array<Node::Target, sizeof...(k)>& grad, std::index_sequence<k...>) {
+[[gnu::noinline]] void run_backward_rows(F f, const T* dy, std::array<const T*, sizeof...(k)> x,
+                                         std::array<T*, sizeof...(k)> to, const std::array<bool, sizeof...(k)>& fresh,
+                                         const std::array<std::int64_t, 2 * sizeof...(k) + 1>& step,
+                                         const std::array<std::int64_t, 2 * sizeof...(k) + 1>& next_row,
+                                         std::int64_t length, std::int64_t rows, std::index_sequence<k...>) {
   constexpr std::size_t n = sizeof...(k);
   using P = Pack<T>;
-  const StridedLoop<2 * n + 1> all(
-      dy.shape(), {&dy.strides(), &x[k]->strides()..., &(grad[k].grad.defined() ? grad[k].grad : *x[k]).strides()...});
-  const std::array<const T*, n> value{x[k]->template data<T>()...};
-  const std::array<T*, n> target{(grad[k].grad.defined() ? grad[k].grad.template mutable_data<T>() : nullptr)...};
-  const T* upstream = dy.data<T>();
-  const auto run = [&](const StridedLoop<2 * n + 1>& loop) __attribute__((noinline)) {
-    const auto& step = loop.row_strides();
-    const auto next_row = loop.row_steps();
-    const std::int64_t length = loop.row_length(), rows = loop.rows();
-    const std::int64_t whole_packs = plain(step) ? length - length % P::lanes : 0;
-    loop.for_each_plane([&](const std::array<std::int64_t, 2 * n + 1>& offset) {
-      RowReader<T> incoming{upstream + offset[0], step[0], {}};
-      std::array<RowReader<T>, n> in{RowReader<T>{value[k] + offset[1 + k], step[1 + k], {}}...};
-      std::array<T*, n> to{(target[k] ? target[k] + offset[1 + n + k] : nullptr)...};
-      for (std::int64_t row = 0; row < rows; ++row) {
-        incoming.begin();
-        (in[k].begin(), ...);
-        std::array<P, n> total{};  // for operands stretched along the row
-        std::int64_t i = 0;
-        for (; i < whole_packs; i += P::lanes) {
-          const auto y = f(seed<k>(in[k].whole(i))...);
-          const P d = incoming.whole(i);
-          auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
-            if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
-              if (!to[m]) return;
-              const P dx = d * y.of(m);
-              if (step[1 + n + m] == 0) total[m].v = total[m].v + dx.v;
-              else (grad[m].fresh ? dx : P::load(to[m] + i) + dx).store(to[m] + i);
-            }
-          };
-          (add(std::integral_constant<unsigned, k>{}), ...);
+  const std::int64_t whole_packs = plain(step) ? length - length % P::lanes : 0;
+  RowReader<T> incoming{dy, step[0], {}};
+  std::array<RowReader<T>, n> in{RowReader<T>{x[k], step[1 + k], {}}...};
+  for (std::int64_t row = 0;;) {
+    incoming.begin();
+    (in[k].begin(), ...);
+    std::array<P, n> total{};  // for operands stretched along the row
+    std::int64_t i = 0;
+    for (; i < whole_packs; i += P::lanes) {
+      const auto y = f(seed<k>(in[k].whole(i))...);
+      const P d = incoming.whole(i);
+      auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
+        if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
+          if (!to[m]) return;
+          const P dx = d * y.of(m);
+          if (step[1 + n + m] == 0) total[m].v = total[m].v + dx.v;
+          else (fresh[m] ? dx : P::load(to[m] + i) + dx).store(to[m] + i);
         }
-        for (; i < length; i += P::lanes) {
-          const int lanes = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
-          const auto y = f(seed<k>(in[k].part(i, lanes))...);
-          const P d = incoming.part(i, lanes);
-          auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
-            if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
-              if (!to[m]) return;
-              const P dx = d * y.of(m);
-              const std::int64_t stride = step[1 + n + m];
-              T* place = to[m] + i * stride;
-              if (stride == 0) total[m].v = total[m].v + dx.first(lanes).v;
-              else (grad[m].fresh ? dx : P::load(place, stride, lanes) + dx).store(place, stride, lanes);
-            }
-          };
-          (add(std::integral_constant<unsigned, k>{}), ...);
+      };
+      (add(std::integral_constant<unsigned, k>{}), ...);
+    }
+    for (; i < length; i += P::lanes) {
+      const int lanes = static_cast<int>(std::min<std::int64_t>(P::lanes, length - i));
+      const auto y = f(seed<k>(in[k].part(i, lanes))...);
+      const P d = incoming.part(i, lanes);
+      auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
+        if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
+          if (!to[m]) return;
+          const P dx = d * y.of(m);
+          const std::int64_t stride = step[1 + n + m];
+          T* place = to[m] + i * stride;
+          if (stride == 0) total[m].v = total[m].v + dx.first(lanes).v;
+          else (fresh[m] ? dx : P::load(place, stride, lanes) + dx).store(place, stride, lanes);
         }
-        ((to[k] && step[1 + n + k] == 0 ? void(*to[k] += total[k].sum()) : void()), ...);
-        incoming.row += next_row[0];
-        ((in[k].row += next_row[1 + k]), ...);
-        ((to[k] += to[k] ? next_row[1 + n + k] : 0), ...);
+      };
+      (add(std::integral_constant<unsigned, k>{}), ...);
+    }
+    ((to[k] && step[1 + n + k] == 0 ? void(*to[k] += total[k].sum()) : void()), ...);
+    if (++row == rows) return;
+    incoming.row += next_row[0];
+    ((in[k].row += next_row[1 + k]), ...);
+    ((to[k] += to[k] ? next_row[1 + n + k] : 0), ...);
+  }
+}
+
+// n elements without gaps.
+template <class T, class F, std::size_t... k>
+[[gnu::noinline]] void run_backward_dense(F f, std::int64_t n, const T* dy, const std::array<const T*, sizeof...(k)>& x,
+                                          const std::array<T*, sizeof...(k)>& to,
+                                          const std::array<bool, sizeof...(k)>& fresh, std::index_sequence<k...>) {
+  using P = Pack<T>;
+  std::int64_t i = 0;
+  for (; i + P::lanes <= n; i += P::lanes) {
+    const auto y = f(seed<k>(P::load(x[k] + i))...);
+    const P d = P::load(dy + i);
+    auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
+      if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
+        if (!to[m]) return;
+        const P dx = d * y.of(m);
+        (fresh[m] ? dx : P::load(to[m] + i) + dx).store(to[m] + i);
       }
-    });
+    };
+    (add(std::integral_constant<unsigned, k>{}), ...);
+  }
+  if (i == n) return;
+  const int rest = static_cast<int>(n - i);
+  const auto y = f(seed<k>(P::load_first(x[k] + i, rest))...);
+  const P d = P::load_first(dy + i, rest);
+  auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
+    if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
+      if (!to[m]) return;
+      const P dx = d * y.of(m);
+      (fresh[m] ? dx : P::load_first(to[m] + i, rest) + dx).store_first(to[m] + i, rest);
+    }
   };
-  std::array<bool, 2 * n + 1> written{};
-  ((written[1 + n + k] = target[k] != nullptr), ...);
-  all.template share<T>({upstream, value[k]..., target[k]...}, written, 1.0, run);
+  (add(std::integral_constant<unsigned, k>{}), ...);
+}
+
+// Adds dy * df/dx_k to dx[k] where that is not null, or writes it where fresh[k].
+template <class T, class F, std::size_t... k>
+void pointwise_backward_rows(F f, const Tensor& dy, const std::array<const Tensor*, sizeof...(k)>& x,
+                             const std::array<Tensor*, sizeof...(k)>& dx, const std::array<bool, sizeof...(k)>& fresh,
+                             std::index_sequence<k...> operands) {
+  constexpr std::size_t n = sizeof...(k);
+  using Loop = StridedLoop<2 * n + 1>;
+  const Loop all(dy.shape(), {&dy.strides(), &x[k]->strides()..., &(dx[k] ? dx[k] : x[k])->strides()...});
+  const std::array<const T*, n> value{x[k]->template data<T>()...};
+  const std::array<T*, n> to{(dx[k] ? dx[k]->template mutable_data<T>() : nullptr)...};
+  const T* upstream = dy.data<T>();
+  if (all.dense() && threads_in_use() == 1)
+    return run_backward_dense<T>(f, all.row_length(), upstream, value, to, fresh, operands);
+  all.template share<T>({upstream, value[k]..., to[k]...}, {false, (x[k] == nullptr)..., (to[k] != nullptr)...}, 1.0,
+                        [&](const Loop& loop) {
+                          loop.for_each_plane([&](const std::array<std::int64_t, 2 * n + 1>& offset) {
+                            run_backward_rows<T>(f, upstream + offset[0], {value[k] + offset[1 + k]...},
+                                                 {(to[k] ? to[k] + offset[1 + n + k] : nullptr)...}, fresh,
+                                                 loop.row_strides(), loop.row_steps(), loop.row_length(), loop.rows(),
+                                                 operands);
+                          });
+                        });
 }
 
 // The same, one element after the other.
 template <class F, std::size_t... k>
-void pointwise_backward_plain(F f, const Tensor& dy, std::array<const Tensor*, sizeof...(k)> x,
-                              std::array<Node::Target, sizeof...(k)>& grad, std::index_sequence<k...>) {
+void pointwise_backward_plain(F f, const Tensor& dy, const std::array<const Tensor*, sizeof...(k)>& x,
+                              const std::array<Tensor*, sizeof...(k)>& dx, const std::array<bool, sizeof...(k)>& fresh,
+                              std::index_sequence<k...>) {
   constexpr std::size_t n = sizeof...(k);
-  for (PlainLoop loop(dy.shape(), {dy, *x[k]..., grad[k].grad...}); loop.more(); loop.next()) {
+  for (PlainLoop loop(dy.shape(), {dy, *x[k]..., (dx[k] ? *dx[k] : Tensor())...}); loop.more(); loop.next()) {
     const auto y = f(seed<k>(Plain(loop.get(1 + k)))...);
+    const double d = loop.get(0);  // before anything is written: dx may lie where dy does
     auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
       if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
-        if (!loop.has(1 + n + m)) return;
-        const double dx = loop.get(0) * y.of(m).v;
-        if (grad[m].fresh) loop.put(1 + n + m, dx);
-        else loop.add(1 + n + m, dx);
+        if (!dx[m]) return;
+        if (fresh[m]) loop.put(1 + n + m, d * y.of(m).v);
+        else loop.add(1 + n + m, d * y.of(m).v);
       }
     };
     (add(std::integral_constant<unsigned, k>{}), ...);
@@ -116,37 +162,46 @@ template <class... View> struct Sources {
   }
 };
 
+// Where the gradient of input k is added, as Node::place. This may be dy itself, to be overwritten in place: where nobody
+// will read dy again and the input has no gradient yet. It saves a buffer, and memory that a core does not have at hand.
+Tensor& place_over_dy(Inputs& in, int k, Tensor& room, bool& fresh);
+
+// Finds where the gradients of n operands go; operand i is input of[i]. What is fresh must be written by one operand
+// alone and wholly: `wholly` says whether operand i would, which it does not where it is seen through a view or where the
+// formula ignores it; and x and a view of x share a gradient.
+void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bool* wholly, Tensor* room, Tensor** dx,
+                     bool* fresh);
+
 // Finds values and gradients of the operands, each looked at through its view, and runs the rows above.
 // `summed`: the axis that was summed, along which dy is the same for all.
 template <class F, class... View, std::size_t... k>
-void pointwise_backward(Tensor dy, const std::optional<Axis>& summed, Inputs& in,
+void pointwise_backward(const Tensor& incoming, const std::optional<Axis>& summed, Inputs& in,
                         const std::array<std::uint8_t, sizeof...(k)>& of, const std::tuple<View...>& view,
                         std::index_sequence<k...> all) {
-  const std::tuple<decltype(std::get<k>(view)(dy))...> seen{std::get<k>(view)(in.value(of[k]))...};
-  const std::array<const Tensor*, sizeof...(k)> x{&std::get<k>(seen)...};
-  if (summed) dy = expand_new(dy, *summed, x[0]->shape()[*summed]);
-  std::array<Node::Target, sizeof...(k)> grad{};
-  for (std::size_t i = 0; i < grad.size(); ++i) {
-    std::size_t same = 0;  // the first operand that is the same input: what it got serves all of them
-    while (of[same] != of[i]) ++same;
-    if (in.needs(of[i])) grad[i] = same < i ? Node::Target{grad[same].grad, false} : in.target(of[i]);
-  }
-  // What is written must be written by one operand alone and wholly: not where x and a view of x share a gradient, not
-  // where the operand is seen through a view, and not where the formula ignores the operand.
+  constexpr std::size_t n = sizeof...(k);
   using Y = decltype(F{}(seed<k>(Pack<float>{})...));
-  constexpr std::array whole{is_whole<View>...};
-  for (std::size_t i = 0; i < grad.size(); ++i) {
-    if (!grad[i].fresh) continue;
-    bool alone = whole[i] && Y::depends_on(static_cast<unsigned>(i));
-    for (std::size_t j = 0; j < grad.size(); ++j)
-      alone = alone && (j == i || grad[j].grad.buffer().get() != grad[i].grad.buffer().get());
-    if (alone) continue;
-    fill_(grad[i].grad, 0);
-    grad[i].fresh = false;
-  }
-  ((grad[k].grad.defined() && !whole[k] ? void(grad[k].grad = std::get<k>(view)(grad[k].grad)) : void()), ...);
-  if (plain_kernels()) return pointwise_backward_plain(F{}, dy, x, grad, all);
-  dispatch(dy.dtype(), [&](auto t) { pointwise_backward_rows<decltype(t)>(F{}, dy, x, grad, all); });
+  static constexpr bool whole[n] = {is_whole<View>...};
+  static constexpr bool wholly[n] = {(is_whole<View> && Y::depends_on(k))...};
+  const std::tuple<decltype(std::get<k>(view)(incoming))...> seen{std::get<k>(view)(in.value(of[k]))...};
+  const std::array<const Tensor*, n> x{&std::get<k>(seen)...};
+  std::array<Tensor, n> room;
+  std::array<Tensor, (is_whole<View> && ...) ? 0 : n> part;
+  std::array<Tensor*, n> dx{};
+  std::array<bool, n> fresh{};
+  place_gradients(in, n, of.data(), wholly, room.data(), dx.data(), fresh.data());
+  const auto look = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+    if constexpr (!whole[i]) {
+      if (!dx[i]) return;
+      part[i] = std::get<i>(view)(*dx[i]);
+      dx[i] = &part[i];
+    }
+  };
+  (look(std::integral_constant<std::size_t, k>{}), ...);
+  Tensor spread;
+  if (summed) spread = expand_new(incoming, *summed, x[0]->shape()[*summed]);
+  const Tensor& dy = summed ? spread : incoming;
+  if (plain_kernels()) return pointwise_backward_plain(F{}, dy, x, dx, fresh, all);
+  dispatch(dy.dtype(), [&](auto t) { pointwise_backward_rows<decltype(t)>(F{}, dy, x, dx, fresh, all); });
 }
 
 }  // namespace gradus::detail

@@ -37,16 +37,18 @@ std::vector<Ref<Node>> newest_first(Node* root) {
       nodes.push_back(&input);
     }
   }
+  std::vector<Ref<Node>> held;  // a node that its consumers have let go must still be there when its turn comes
+  held.reserve(nodes.size());
   if ((root->id - oldest) / 8 > nodes.size()) {
     std::sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->id > b->id; });
+    for (Node* node : nodes) held.emplace_back(node);
   } else {
     std::vector<Node*> ordered(root->id - oldest + 1);
     for (Node* node : nodes) ordered[root->id - node->id] = node;
-    nodes.assign(ordered.begin(), std::remove(ordered.begin(), ordered.end(), nullptr));
+    for (Node* node : ordered) {
+      if (node) held.emplace_back(node);
+    }
   }
-  std::vector<Ref<Node>> held;  // a node that its consumers have let go must still be there when its turn comes
-  held.reserve(nodes.size());
-  for (Node* node : nodes) held.emplace_back(node);
   return held;
 }
 

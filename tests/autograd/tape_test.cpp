@@ -180,6 +180,22 @@ TEST_CASE("dy must have the shape and dtype of the result") {
   CHECK(opens_with(message_of<DTypeError>([&] { backward(x * 2.0, zeros(Shape{2}, f32)); }),
                    "backward (dy): f64 meets f32"));
 }
+TEST_CASE("a gradient becomes the next one in place, but never that of a Var which somebody holds") {
+  const Var x = vector_of({0.25, -0.5});
+  for (bool held : {false, true}) {
+    x.zero_grad();
+    Var y = tanh(x), z = y * y, loss = sum(tanh(z));  // dy goes on in place through tanh, and not through y * y
+    const std::vector<double> z_now = elements(z.value());
+    if (!held) y = z = Var();
+    backward(loss);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double v = std::tanh(x.value().to_vector()[i]), dz = 1 - std::pow(std::tanh(z_now[i]), 2);
+      CHECK(std::fabs(x.grad().to_vector()[i] - dz * 2 * v * (1 - v * v)) < 1e-12);
+      if (held) CHECK(std::fabs(z.grad().to_vector()[i] - dz) < 1e-12);
+      if (held) CHECK(std::fabs(y.grad().to_vector()[i] - dz * 2 * v) < 1e-12);
+    }
+  }
+}
 TEST_CASE("dy may lie in any layout and is not changed") {
   const Var x = parameter(zeros(Shape{2, 3}, f64));
   const Tensor dy = laid_out(Layout::stepped, Shape{2, 3}, {1, 2, 3, 4, 5, 6}, f64);

@@ -1,0 +1,48 @@
+// Where the gradients of a pointwise op go.
+#include "autograd/kernels/pointwise_backward.h"
+
+namespace gradus::detail {
+namespace {
+
+// One reference is the list's of run_backward: whoever read this node's value or holds it as a Var has let it go.
+bool may_take_over(const Node& node, const Node& input) {
+  if (plain_kernels() || !node.grad.buffer().unique() || node.refs.load(std::memory_order_relaxed) != 1) return false;
+  if (input.passes_on() || input.value.shape() != node.grad.shape()) return false;
+  return input.value.contiguous() && node.grad.contiguous();
+}
+
+}  // namespace
+
+Tensor& place_over_dy(Inputs& in, int k, Tensor& room, bool& fresh) {
+  Node& input = in.node(k);
+  fresh = !input.grad.defined() && may_take_over(in.op(), input);
+  return fresh ? input.grad = in.op().grad : input.place(room, fresh);
+}
+
+void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bool* wholly, Tensor* room, Tensor** dx,
+                     bool* fresh) {
+  bool apart = true;  // no two operands can meet in one gradient
+  for (std::size_t i = 1; i < n && apart; ++i) {
+    apart = !in.node(of[i]).is_view && !in.node(of[0]).is_view;
+    for (std::size_t j = 0; j < i; ++j) apart = apart && of[j] != of[i];
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!in.needs(of[i])) continue;
+    std::size_t same = 0;  // the first operand that is the same input: what it got serves all of them
+    while (of[same] != of[i]) ++same;
+    if (same < i) dx[i] = dx[same];
+    else if (wholly[i] && apart) dx[i] = &place_over_dy(in, of[i], room[i], fresh[i]);
+    else dx[i] = &in.node(of[i]).place(room[i], fresh[i]);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!fresh[i] || (wholly[i] && apart)) continue;
+    bool alone = wholly[i];
+    for (std::size_t j = 0; j < n; ++j)
+      alone = alone && (j == i || !dx[j] || dx[j]->buffer().get() != dx[i]->buffer().get());
+    if (alone) continue;
+    fill_(*dx[i], 0);
+    fresh[i] = false;
+  }
+}
+
+}  // namespace gradus::detail
