@@ -18,7 +18,7 @@ using formats::Bytes;
 using formats::Stored;
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::uint64_t longest_header = 65536;  // NumPy's own headers of plain arrays take 118 bytes
+constexpr std::uint64_t longest_npy_header = 65536;  // NumPy's own headers of plain arrays take 118 bytes
 
 // Reads the header, one Python dict of a string, a bool and a tuple, piece by piece. Throws FileError with the place.
 class Scanner {
@@ -135,7 +135,7 @@ Header header_of(std::string_view text) {
   return {&stored, *fortran, Shape(*shape), size};
 }
 
-Tensor parse(const Bytes& bytes) {
+Tensor parse_array(const Bytes& bytes) {
   formats::require_little_endian();
   std::array<unsigned char, 12> start{};
   const std::uint64_t got = bytes.size < start.size() ? bytes.size : start.size();
@@ -150,8 +150,8 @@ Tensor parse(const Bytes& bytes) {
   const std::uint64_t prefix = major == 1 ? 10 : 12;
   std::uint64_t length = start[8] | static_cast<std::uint64_t>(start[9]) << 8;
   if (major == 2) length |= static_cast<std::uint64_t>(start[10]) << 16 | static_cast<std::uint64_t>(start[11]) << 24;
-  if (length > longest_header) {
-    throw FileError(fmt::format("its header would be {} bytes long; the limit is {}", length, longest_header));
+  if (length > longest_npy_header) {
+    throw FileError(fmt::format("its header would be {} bytes long; the limit is {}", length, longest_npy_header));
   }
   if (bytes.size < prefix + length) {
     throw FileError(
@@ -201,9 +201,9 @@ std::string_view data_of(const Tensor& dense) {
 
 }  // namespace
 
-Tensor parse_npy(std::string_view bytes) { return parse(formats::from_memory(bytes)); }
+Tensor parse_npy(std::string_view bytes) { return parse_array(formats::from_memory(bytes)); }
 
-Tensor read_npy(const std::filesystem::path& path) { return formats::read_with(path, parse); }
+Tensor read_npy(const std::filesystem::path& path) { return formats::read_with(path, parse_array); }
 
 std::string to_npy(const Tensor& x) {
   std::string bytes = npy_header(x);
