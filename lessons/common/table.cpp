@@ -11,8 +11,8 @@ namespace gradus {
 
 namespace {
 
-constexpr int gap = 2;        // columns between two columns of the table
-constexpr int narrowest = 8;  // of a column whose text is wrapped
+constexpr int column_gap = 2;  // columns between two columns of the table
+constexpr int narrowest = 8;   // of a column whose text is wrapped
 
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -59,8 +59,8 @@ std::string Table::stacked(const Terminal& terminal, int room) const {
     out += paint(terminal, Colour::bold, wrap_to_width(row[0], room)) + "\n";
     for (std::size_t c = 1; c < row.size(); ++c) {
       const std::string cell = headings_[c].empty() ? row[c] : headings_[c] + " " + row[c];
-      for (const std::string& line : split_lines(wrap_to_width(cell, room - gap))) {
-        if (!line.empty()) out += std::string(gap, ' ') + line + "\n";
+      for (const std::string& line : split_lines(wrap_to_width(cell, room - column_gap))) {
+        if (!line.empty()) out += std::string(column_gap, ' ') + line + "\n";
       }
     }
   }
@@ -78,14 +78,14 @@ std::string Table::text(const Terminal& terminal) const {
     }
   }
   const int room = std::min(terminal.width, 80);
-  int least = gap * static_cast<int>(columns - 1);
+  int least = column_gap * static_cast<int>(columns - 1);
   for (std::size_t c = 0; c < columns; ++c) {
     least += aligns_[c] == Align::left ? std::min(widths[c], narrowest) : widths[c];
   }
   if (least > room) return stacked(terminal, room);
   // Too wide: take from the widest left column (its text is wrapped), and from any column when the left ones are
   // narrow.
-  int total = gap * static_cast<int>(columns - 1);
+  int total = column_gap * static_cast<int>(columns - 1);
   for (const int width : widths) total += width;
   while (total > room) {
     std::size_t widest = columns;
@@ -112,7 +112,7 @@ std::string Table::text(const Terminal& terminal) const {
       std::string line;
       for (std::size_t c = 0; c < columns; ++c) {
         const std::string cell = i < lines[c].size() ? lines[c][i] : "";
-        if (c > 0) line += std::string(gap, ' ');
+        if (c > 0) line += std::string(column_gap, ' ');
         line += aligns_[c] == Align::right ? pad_left(cell, widths[c]) : pad_right(cell, widths[c]);
       }
       trim_right(line);
@@ -122,7 +122,7 @@ std::string Table::text(const Terminal& terminal) const {
   append_row(headings_, Colour::bold);
   std::string rule;
   for (std::size_t c = 0; c < columns; ++c) {
-    if (c > 0) rule += std::string(gap, ' ');
+    if (c > 0) rule += std::string(column_gap, ' ');
     for (int i = 0; i < widths[c]; ++i) rule += terminal.unicode ? "─" : "-";
   }
   out += paint(terminal, Colour::dim, rule) + "\n";
