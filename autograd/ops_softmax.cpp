@@ -1,4 +1,5 @@
 // Softmax and the losses, with the gradients that a composition of exp, sum and log would lose digits on.
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/ops.h"
@@ -60,30 +61,35 @@ std::int64_t count_targets(const Var& logits, const Ids& targets, const Mask* co
 Var cross_entropy_of(const Var& logits, const Ids& targets, const Mask* counts) {
   const std::int64_t counted = count_targets(logits, targets, counts);
   const std::int64_t vocab = logits.shape()[logits.rank() - 1];
-  const Tensor rows = reshape(logits.value(), Shape{targets.size(), vocab});
-  const Tensor log_p = log_softmax(rows, Axis{1});
+  const Shape as_rows{targets.size(), vocab};
+  const Tensor rows = reshape(logits.value(), as_rows);
+  const Tensor lse = logsumexp(rows, Axis{1});
+  Tensor log_p = empty(lse.shape(), lse.dtype());  // of the targets alone
   std::vector<std::uint8_t> real(static_cast<std::size_t>(targets.size()), 1);
   if (counts) real = counts->values();
   double total = 0;
-  dispatch(log_p.dtype(), [&](auto t) {
-    const auto* p = log_p.data<decltype(t)>();
+  dispatch(rows.dtype(), [&]<class T>(T) {
     for (std::int64_t i = 0; i < targets.size(); ++i) {
-      if (real[static_cast<std::size_t>(i)]) total -= static_cast<double>(p[i * vocab + targets[i]]);
+      const T log_p_i = rows.data<T>()[i * vocab + targets[i]] - lse.data<T>()[i];
+      log_p.mutable_data<T>()[i] = log_p_i;
+      if (real[static_cast<std::size_t>(i)]) total -= static_cast<double>(log_p_i);
     }
   });
   const double n = static_cast<double>(counted);
-  return record("cross_entropy", full(Shape{}, total / n, log_p.dtype()), {logits},
-                [log_p, targets, real, n](const Tensor& dy, Inputs& in) {  // dx = (softmax - one-hot) / n
+  return record("cross_entropy", full(Shape{}, total / n, rows.dtype()), {logits},
+                [=](const Tensor& dy, Inputs& in) {  // dx = (softmax - one-hot) / n
+                  const Tensor scale = full(lse.shape(), dy.item() / n, lse.dtype());
                   Tensor dx = pointwise(
-                      "cross_entropy", [](auto lp) { return exp(lp); }, log_p);
-                  const double scale = dy.item() / n;
-                  dispatch(dx.dtype(), [&](auto t) {
-                    auto* d = dx.mutable_data<decltype(t)>();
-                    const std::int64_t v = dx.shape()[1];
-                    for (std::int64_t i = 0; i < targets.size(); ++i, d += v) {
-                      const auto factor = static_cast<decltype(t)>(real[static_cast<std::size_t>(i)] ? scale : 0);
-                      if (factor != 0) d[targets[i]] -= 1;
-                      for (std::int64_t j = 0; j < v; ++j) d[j] = factor == 0 ? 0 : d[j] * factor;
+                      "cross_entropy", [](auto x, auto l, auto factor) { return exp(x - l) * factor; },
+                      reshape(in.value(0), as_rows), expand_new(lse, Axis{1}, vocab),
+                      expand_new(scale, Axis{1}, vocab));
+                  const Tensor at_target = pointwise(
+                      "cross_entropy", [](auto l, auto factor) { return (exp(l) - 1) * factor; }, log_p, scale);
+                  dispatch(dx.dtype(), [&]<class T>(T) {
+                    T* d = dx.mutable_data<T>();
+                    for (std::int64_t i = 0; i < targets.size(); ++i, d += vocab) {
+                      d[targets[i]] = at_target.data<T>()[i];
+                      if (!real[static_cast<std::size_t>(i)]) std::fill(d, d + vocab, T(0));
                     }
                   });
                   in.add(0, reshape(dx, in.shape(0)));
