@@ -59,23 +59,20 @@ std::int64_t count_targets(const Var& logits, const Ids& targets, const Mask* co
 }
 
 Var cross_entropy_of(const Var& logits, const Ids& targets, const Mask* counts) {
-  const std::int64_t counted = count_targets(logits, targets, counts);
+  const double n = static_cast<double>(count_targets(logits, targets, counts));
   const std::int64_t vocab = logits.shape()[logits.rank() - 1];
   const Shape as_rows{targets.size(), vocab};
-  const Tensor rows = reshape(logits.value(), as_rows);
-  const Tensor lse = logsumexp(rows, Axis{1});
+  const Tensor rows = reshape(logits.value(), as_rows), lse = logsumexp(rows, Axis{1});
   Tensor log_p = empty(lse.shape(), lse.dtype());  // of the targets alone
-  std::vector<std::uint8_t> real(static_cast<std::size_t>(targets.size()), 1);
-  if (counts) real = counts->values();
+  const auto real = counts ? counts->values() : std::vector<std::uint8_t>(targets.values().size(), 1);
   double total = 0;
   dispatch(rows.dtype(), [&]<class T>(T) {
     for (std::int64_t i = 0; i < targets.size(); ++i) {
-      const T log_p_i = rows.data<T>()[i * vocab + targets[i]] - lse.data<T>()[i];
-      log_p.mutable_data<T>()[i] = log_p_i;
+      T& log_p_i = log_p.mutable_data<T>()[i];
+      log_p_i = rows.data<T>()[i * vocab + targets[i]] - lse.data<T>()[i];
       if (real[static_cast<std::size_t>(i)]) total -= static_cast<double>(log_p_i);
     }
   });
-  const double n = static_cast<double>(counted);
   return record("cross_entropy", full(Shape{}, total / n, rows.dtype()), {logits},
                 [=](const Tensor& dy, Inputs& in) {  // dx = (softmax - one-hot) / n
                   const Tensor scale = full(lse.shape(), dy.item() / n, lse.dtype());
