@@ -59,7 +59,7 @@ Var matmul(const Var& a, const Var& b);  // (..., m, k) x (..., k, n) -> (..., m
 // x W' + b for the last axis: x (..., d_in), W (d_out, d_in), b (d_out) or nothing -> (..., d_out). One step on the
 // tape for what transpose, matmul, expand_new and + would do in four. Parts of x that lie side by side need no concat:
 // linear({y, c}, W, b) multiplies each with its columns of W.
-Var linear(VarList x, const Var& W, const Var& b);
+Var linear(const VarList& x, const Var& W, const Var& b);
 Var dot(const Var& x, const Var& v, Axis axis);  // sum over `axis` of x times the vector v: (B, T, d) . (d) -> (B, T)
 Var sum(const Var& x, Axis axis);                // the axis is dropped
 Var sum(const Var& x);                           // of everything: a scalar
@@ -70,11 +70,11 @@ Var logsumexp(const Var& x, Axis axis);
 
 // ---- index
 Var gather(const Var& table, const Ids& ids);  // rows of a (V, d) table: ids (...) -> (..., d)
-Var concat(VarList parts, Axis axis);          // joined along an axis that they have
+Var concat(const VarList& parts, Axis axis);   // joined along an axis that they have
 // The shape of concat(parts, axis), or of all parts joined along their last axis. `op` opens an error.
-Shape joined_shape(const char* op, VarList parts, Axis axis);
-Shape joined_shape(const char* op, VarList parts);
-Var stack_along(VarList parts, Axis axis);  // joined along a new axis
+Shape joined_shape(const char* op, const VarList& parts, Axis axis);
+Shape joined_shape(const char* op, const VarList& parts);
+Var stack_along(const VarList& parts, Axis axis);  // joined along a new axis
 
 // ---- softmax and losses
 // exp(x) / sum exp(x) along `axis`. With a mask (x's shape, true = may be attended to, last axis only) masked positions

@@ -63,7 +63,7 @@ Var matmul(const Var& a, const Var& b) {
   });
 }
 
-Var linear(VarList x, const Var& W, const Var& b) {
+Var linear(const VarList& x, const Var& W, const Var& b) {
   const Shape joined = joined_shape("linear", x);  // (..., d_in)
   check_linear(joined, x[0].value(), W, b);
   const Tensor y = empty(joined.with(Axis{joined.rank() - 1}, W.shape()[0]), x[0].dtype());

@@ -51,7 +51,7 @@ Var gather(const Var& table, const Ids& ids) {
                 [ids](const Tensor& dy, Inputs& in) { add_rows(in.grad(0), dy, ids); });
 }
 
-Shape joined_shape(const char* op, VarList parts, Axis axis) {
+Shape joined_shape(const char* op, const VarList& parts, Axis axis) {
   if (parts.size() == 0) throw ShapeError(std::string(op) + ": no parts were given");
   Shape joined = parts[0].shape();
   check_axis(op, joined, axis);
@@ -67,11 +67,11 @@ Shape joined_shape(const char* op, VarList parts, Axis axis) {
   return joined;
 }
 
-Shape joined_shape(const char* op, VarList parts) {
+Shape joined_shape(const char* op, const VarList& parts) {
   return joined_shape(op, parts, Axis{parts.size() == 0 ? 0 : parts[0].rank() - 1});
 }
 
-Var concat(VarList parts, Axis axis) {
+Var concat(const VarList& parts, Axis axis) {
   const Shape shape = joined_shape("concat", parts, axis);  // throws when there are no parts
   Tensor joined = empty(shape, parts[0].dtype());
   std::int64_t start = 0;
@@ -87,7 +87,7 @@ Var concat(VarList parts, Axis axis) {
   });
 }
 
-Var stack_along(VarList parts, Axis axis) {
+Var stack_along(const VarList& parts, Axis axis) {
   if (parts.size() == 0) throw ShapeError("stack_along: no parts were given");
   const Shape& shape = parts[0].shape();
   if (axis.index < 0 || axis.index > shape.rank())

@@ -54,8 +54,10 @@ void check_gradients(const Node& node) {
 }
 
 void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
-  std::vector<Ref<Node>> nodes = newest_first(root.get());
-  for (const Ref<Node>& node : nodes) {
+  auto [nodes, untouched] = newest_first(root.get());
+  for (std::size_t i = 0; i < nodes.size() && !untouched; ++i) {
+    Node* node = nodes[i].get();
+    if (!node) continue;
     if (node->freed) refuse_freed(*node);
     // What an earlier kept backward left between the leaves.
     if (!node->inputs.empty() && node->grad.defined()) node->grad = Tensor();
@@ -63,7 +65,7 @@ void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
   if (!root->grad.defined()) root->grad = zeros_like(root->value);
   add_(root->grad, dy);
   for (Ref<Node>& node : nodes) {
-    if (node->inputs.empty()) continue;  // a leaf keeps what it has received
+    if (!node || node->inputs.empty()) continue;  // a leaf keeps what it has received
     if (node->grad.defined()) {
       Inputs inputs(*node);
       node->backward(node->grad, inputs);
@@ -198,7 +200,7 @@ void Inputs::add(int k, const Tensor& dx) {
 
 namespace detail {
 
-bool recording(VarList inputs) {
+bool recording(const VarList& inputs) {
   if (!grad_enabled) return false;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (inputs[k].requires_grad()) return true;
@@ -206,21 +208,20 @@ bool recording(VarList inputs) {
   return false;
 }
 
-Var finish(Node* node, VarList inputs) {
+Var finish(Node* node, const VarList& inputs) {
   Var result{Ref<Node>(node)};
   node->version = node->value.version();
   node->requires_grad = true;
   node->inputs.reserve(inputs.size());
-  std::uint64_t newest = 0;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const Var& read = inputs[k];
     const std::uint32_t version = read.value().version();  // throws when it holds nothing
     Node& input = *read.node();
-    if (input.id > newest) newest = input.id;  // std::max becomes a vector instruction that waits for memory
+    if (input.id > node->id) node->id = input.id;  // the largest of them
     if (input.is_view) ++input.consumers;
     node->inputs.push_back({read.node(), version});
   }
-  node->id = take_id(newest);
+  node->id = take_id(node->id);
   if (anomaly_enabled) check_finite(*node, node->value, "value");
   return result;
 }

@@ -207,8 +207,8 @@ template <class View> struct ViewNode final : Node {
   View look;
 };
 
-bool recording(VarList inputs);
-Var finish(Node* node, VarList inputs);
+bool recording(const VarList& inputs);
+Var finish(Node* node, const VarList& inputs);
 Var unrecorded(const char* op, Tensor value);
 
 }  // namespace detail
@@ -216,7 +216,7 @@ Var unrecorded(const char* op, Tensor value);
 // Puts a step on the tape: `value` was computed by `op` from `inputs`, and rule(dy, inputs) adds to their gradients,
 // where dy is the gradient of `value`. The rule must not hold the new Var itself: it gets dy as an argument, so no
 // cycle arises.
-template <class Rule> Var record(const char* op, Tensor value, VarList inputs, Rule rule) {
+template <class Rule> Var record(const char* op, Tensor value, const VarList& inputs, Rule rule) {
   if (!detail::recording(inputs)) return detail::unrecorded(op, std::move(value));
   return detail::finish(new detail::RecordedNode<Rule>(op, std::move(value), std::move(rule)), inputs);
 }

@@ -26,7 +26,7 @@ constexpr Contract cell_shapes("cell",
 Elman::Elman(std::int64_t d_in, std::int64_t d_s, Generator& generator)
     : W(xavier(d_s, d_in, generator)), U(orthogonal(d_s, d_s, generator)), b(zero_parameter(Shape{d_s})) {}
 
-Var Elman::project(VarList x) const {
+Var Elman::project(const VarList& x) const {
   cell_shapes.check("Elman", {1, W, U, b, {}, joined_shape("cell", x), {}, {}, {}, {}});
   return linear(x, W, b);
 }
@@ -37,7 +37,7 @@ Var Elman::step_projected(const Var& Wx, const Var& s_prev) const {
       "elman", [](auto wx, auto us) { return tanh(wx + us); }, Wx, matmul(s_prev, transpose(U)));
 }
 
-Var Elman::step(VarList x, const Var& s_prev) const {
+Var Elman::step(const VarList& x, const Var& s_prev) const {
   cell_shapes.check("Elman", {1, W, U, b, {}, {}, joined_shape("cell", x), {}, s_prev, {}});
   return step_projected(linear(x, W, b), s_prev);
 }
@@ -63,7 +63,7 @@ Gru::Gru(std::int64_t d_in, std::int64_t d_s, GruOptions gru_options, Generator&
       b(options.bias == GruBias::none ? Var() : zero_parameter(Shape{3 * d_s})),
       b_u(options.bias == GruBias::two ? zero_parameter(Shape{3 * d_s}) : Var()) {}
 
-Var Gru::project(VarList x) const {
+Var Gru::project(const VarList& x) const {
   cell_shapes.check("GRU", {3, W, U, b, b_u, joined_shape("cell", x), {}, {}, {}, {}});
   return linear(x, W, b);
 }
@@ -101,7 +101,7 @@ Var Gru::step_projected(const Var& Wx, const Var& s_prev) const {
   });
 }
 
-Var Gru::step(VarList x, const Var& s_prev) const {
+Var Gru::step(const VarList& x, const Var& s_prev) const {
   cell_shapes.check("GRU", {3, W, U, b, b_u, {}, joined_shape("cell", x), {}, s_prev, {}});
   return step_projected(linear(x, W, b), s_prev);
 }
@@ -121,7 +121,7 @@ Lstm::Lstm(std::int64_t d_in, std::int64_t d_s, Generator& generator, double for
   fill_(forget, forget_bias);
 }
 
-Var Lstm::project(VarList x) const {
+Var Lstm::project(const VarList& x) const {
   cell_shapes.check("LSTM", {4, W, U, b, b_u, joined_shape("cell", x), {}, {}, {}, {}});
   return linear(x, W, b);
 }
@@ -143,7 +143,7 @@ LstmState Lstm::step_projected(const Var& Wx, const LstmState& previous) const {
   return {h_t, c_t};
 }
 
-LstmState Lstm::step(VarList x, const LstmState& previous) const {
+LstmState Lstm::step(const VarList& x, const LstmState& previous) const {
   cell_shapes.check("LSTM", {4, W, U, b, b_u, {}, joined_shape("cell", x), {}, previous.h, previous.c});
   return step_projected(linear(x, W, b), previous);
 }

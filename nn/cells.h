@@ -18,9 +18,9 @@ struct Elman {
   Var b;  // (d_s)
   Elman() = default;
   Elman(std::int64_t d_in, std::int64_t d_s, Generator& generator);
-  Var project(VarList x) const;                                // (..., d_in) -> (..., d_s)
+  Var project(const VarList& x) const;                         // (..., d_in) -> (..., d_s)
   Var step_projected(const Var& Wx, const Var& s_prev) const;  // (B, d_s), (B, d_s) -> (B, d_s)
-  Var step(VarList x, const Var& s_prev) const;                // (B, d_in), (B, d_s) -> (B, d_s)
+  Var step(const VarList& x, const Var& s_prev) const;         // (B, d_in), (B, d_s) -> (B, d_s)
   void visit(Visitor& v);
 };
 
@@ -58,9 +58,9 @@ struct Gru {
   Var b_u;  // (3 d_s), or nothing: the bias that goes with U s
   Gru() = default;
   Gru(std::int64_t d_in, std::int64_t d_s, GruOptions options, Generator& generator);
-  Var project(VarList x) const;                                // (..., d_in) -> (..., 3 d_s)
+  Var project(const VarList& x) const;                         // (..., d_in) -> (..., 3 d_s)
   Var step_projected(const Var& Wx, const Var& s_prev) const;  // (B, 3 d_s), (B, d_s) -> (B, d_s)
-  Var step(VarList x, const Var& s_prev) const;                // (B, d_in), (B, d_s) -> (B, d_s)
+  Var step(const VarList& x, const Var& s_prev) const;         // (B, d_in), (B, d_s) -> (B, d_s)
   void visit(Visitor& v);
 };
 
@@ -78,9 +78,9 @@ struct Lstm {
   Var b_u;  // (4 d_s), or nothing: PyTorch's second bias
   Lstm() = default;
   Lstm(std::int64_t d_in, std::int64_t d_s, Generator& generator, double forget_bias = 1);
-  Var project(VarList x) const;  // (..., d_in) -> (..., 4 d_s)
+  Var project(const VarList& x) const;  // (..., d_in) -> (..., 4 d_s)
   LstmState step_projected(const Var& Wx, const LstmState& previous) const;
-  LstmState step(VarList x, const LstmState& previous) const;
+  LstmState step(const VarList& x, const LstmState& previous) const;
   void visit(Visitor& v);
 };
 

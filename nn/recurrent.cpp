@@ -58,7 +58,7 @@ std::int64_t Recurrent::d_s() const { return U().shape()[1]; }
 const Var& Recurrent::W() const { return gates() == 1 ? elman.at(0).W : gates() == 3 ? gru.at(0).W : lstm.at(0).W; }
 const Var& Recurrent::U() const { return gates() == 1 ? elman.at(0).U : gates() == 3 ? gru.at(0).U : lstm.at(0).U; }
 
-Var Recurrent::project(VarList x) const {
+Var Recurrent::project(const VarList& x) const {
   if (kind == CellKind::elman) return elman[0].project(x);
   if (kind == CellKind::gru) return gru[0].project(x);
   return lstm[0].project(x);

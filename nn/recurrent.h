@@ -33,11 +33,11 @@ struct Recurrent {
   std::int64_t layers() const;
   std::int64_t d_s() const;
   std::int64_t gates() const { return kind == CellKind::elman ? 1 : kind == CellKind::gru ? 3 : 4; }
-  const Var& W() const;          // of the bottom layer: (gates * d_s, d_in)
-  const Var& U() const;          // (gates * d_s, d_s)
-  Var project(VarList x) const;  // bottom layer: (..., d_in) -> (..., gates * d_s)
+  const Var& W() const;                 // of the bottom layer: (gates * d_s, d_in)
+  const Var& U() const;                 // (gates * d_s, d_s)
+  Var project(const VarList& x) const;  // bottom layer: (..., d_in) -> (..., gates * d_s)
   State step_projected(const Var& Wx, const State& s_prev) const;
-  State step(VarList x, const State& s_prev) const { return step_projected(project(x), s_prev); }
+  State step(const VarList& x, const State& s_prev) const { return step_projected(project(x), s_prev); }
   State initial(std::int64_t batch, DType dtype) const;  // zeros
   State initial(const Var& top) const;                   // (B, d_s) as h of every layer; memories are zero
   void visit(Visitor& v);

@@ -53,7 +53,7 @@ std::int64_t Tensor::size(Axis axis) const {
   return shape_[axis];
 }
 
-bool Tensor::contiguous() const {
+bool Tensor::walks_all() const {
   std::int64_t step = 1;
   for (int axis = rank() - 1; axis >= 0; --axis) {
     if (shape_[axis] == 0) return true;

@@ -40,21 +40,29 @@ class Tensor {
 
   // Row-major on `buffer`, from `offset` on.
   Tensor(Ref<Buffer> buffer, const Shape& shape, std::int64_t offset, DType dtype)
-      : buffer_(std::move(buffer)), shape_(shape), strides_(shape.dense_strides()), offset_(offset), dtype_(dtype) {}
+      : buffer_(std::move(buffer)),
+        shape_(shape),
+        strides_(shape.dense_strides()),
+        offset_(offset),
+        dtype_(dtype),
+        made_dense_(true) {}
 
   // What views are made with, on a copy: a shape that is first made elsewhere and then copied costs twice as much, as
   // the copy waits for what was just written. Nothing is checked.
   void insert_axis(int axis, std::int64_t length, std::int64_t stride) {
+    made_dense_ = false;
     shape_.insert(axis, length);
     strides_.insert(axis, stride);
   }
   void erase_axis(int axis, std::int64_t further) {
+    made_dense_ = false;
     shape_.erase(axis);
     strides_.erase(axis);
     offset_ += further;
   }
   // Walks one axis in another way, from `further` elements on.
   void walk(int axis, std::int64_t length, std::int64_t stride, std::int64_t further = 0) {
+    made_dense_ = false;
     shape_[axis] = length;
     strides_[axis] = stride;
     offset_ += further;
@@ -70,7 +78,8 @@ class Tensor {
   DType dtype() const { return dtype_; }
   const Ref<Buffer>& buffer() const { return buffer_; }
   std::uint32_t version() const { return buffer_ ? buffer_->version : 0; }  // rises when the buffer is written to
-  bool contiguous() const;                                                  // row-major without gaps
+  bool contiguous() const { return made_dense_ || walks_all(); }            // row-major without gaps
+  bool made_dense() const { return made_dense_; }  // made contiguous and not seen otherwise since: quickly known
   bool packed() const;     // its numbers fill one piece of memory, whatever the order of the axes
   bool stretched() const;  // some axis longer than 1 has stride 0: several elements share one number
 
@@ -93,6 +102,7 @@ class Tensor {
 
  private:
   [[noreturn]] void refuse_dtype(std::size_t bytes) const;
+  bool walks_all() const;
   std::int64_t locate(std::initializer_list<std::int64_t> position) const;
 
   Ref<Buffer> buffer_;
@@ -100,6 +110,7 @@ class Tensor {
   Extents strides_;
   std::int64_t offset_ = 0;
   DType dtype_ = f32;
+  bool made_dense_ = false;
 };
 
 // New tensors. All throw ShapeError when the shape is too big to address.

@@ -104,10 +104,12 @@ void pointwise_backward_rows(F f, const Tensor& dy, const std::array<const Tenso
                              std::index_sequence<k...> operands) {
   constexpr std::size_t n = sizeof...(k);
   using Loop = StridedLoop<2 * n + 1>;
-  const Loop all(dy.shape(), {&dy.strides(), &x[k]->strides()..., &(dx[k] ? dx[k] : x[k])->strides()...});
   const std::array<const T*, n> value{x[k]->template data<T>()...};
   const std::array<T*, n> to{(dx[k] ? dx[k]->template mutable_data<T>() : nullptr)...};
   const T* upstream = dy.data<T>();
+  if (threads_in_use() == 1 && (dy.made_dense() && ... && (x[k]->made_dense() && (!dx[k] || dx[k]->made_dense()))))
+    return run_backward_dense<T>(f, dy.size(), upstream, value, to, fresh, operands);
+  const Loop all(dy.shape(), {&dy.strides(), &x[k]->strides()..., &(dx[k] ? dx[k] : x[k])->strides()...});
   if (all.dense() && threads_in_use() == 1)
     return run_backward_dense<T>(f, all.row_length(), upstream, value, to, fresh, operands);
   all.template share<T>({upstream, value[k]..., to[k]...}, {false, (x[k] == nullptr)..., (to[k] != nullptr)...}, 1.0,
@@ -153,6 +155,13 @@ template <class... View> struct Sources {
   std::size_t count = 0;
   explicit Sources(const std::array<const Var*, n>& operands) {
     constexpr std::array whole{is_whole<View>...};
+    if constexpr ((is_whole<View> && ...)) {  // known before the program runs
+      inputs = operands;
+      count = n;
+      [&]<std::size_t... k>(std::index_sequence<k...>) { of = {std::uint8_t{k}...}; }
+      (std::make_index_sequence<n>{});
+      return;
+    }
     for (std::size_t k = 0; k < n; ++k) {
       std::size_t at = whole[k] ? count : 0;
       while (at < count && inputs[at]->node().get() != operands[k]->node().get()) ++at;

@@ -20,36 +20,41 @@ std::uint64_t take_id(std::uint64_t above) {
 }
 
 // Ids are close to each other, so the nodes are put in order by writing each at its place, unless that would leave
-// mostly gaps.
-std::vector<Ref<Node>> newest_first(Node* root) {
+// mostly gaps. A long tape does not fit into the first cache: what is needed of a node is asked for in one visit.
+Tape newest_first(Node* root) {
   static std::atomic<std::uint64_t> next_mark{1};
   const std::uint64_t mark = next_mark.fetch_add(1, std::memory_order_relaxed);
-  std::vector<Node*> nodes{root};
+  struct Found {
+    std::uint64_t id;
+    Ref<Node> node;
+  };
+  Tape tape;
+  std::vector<Found> found;
+  const auto visit = [&](Node& node) {
+    tape.untouched = tape.untouched && !node.freed && !node.grad.defined();
+    found.push_back({node.id, Ref<Node>(&node)});
+  };
   root->mark = mark;
+  visit(*root);
   std::uint64_t oldest = root->id;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (const Node::Edge& edge : nodes[i]->inputs) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const Node::Edge& edge : found[i].node.get()->inputs) {
       Node& input = *edge.node;
       if (input.mark == mark || !input.requires_grad) continue;
       input.mark = mark;
       if (input.inputs.empty() && !input.freed) continue;  // a leaf keeps what it receives
-      oldest = std::min(oldest, input.id);
-      nodes.push_back(&input);
+      oldest = input.id < oldest ? input.id : oldest;
+      visit(input);
     }
   }
-  std::vector<Ref<Node>> held;  // a node that its consumers have let go must still be there when its turn comes
-  held.reserve(nodes.size());
-  if ((root->id - oldest) / 8 > nodes.size()) {
-    std::sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->id > b->id; });
-    for (Node* node : nodes) held.emplace_back(node);
+  if ((root->id - oldest) / 8 > found.size()) {
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.id > b.id; });
+    for (Found& f : found) tape.nodes.push_back(std::move(f.node));
   } else {
-    std::vector<Node*> ordered(root->id - oldest + 1);
-    for (Node* node : nodes) ordered[root->id - node->id] = node;
-    for (Node* node : ordered) {
-      if (node) held.emplace_back(node);
-    }
+    tape.nodes.resize(root->id - oldest + 1);
+    for (Found& f : found) tape.nodes[root->id - f.id] = std::move(f.node);
   }
-  return held;
+  return tape;
 }
 
 }  // namespace gradus

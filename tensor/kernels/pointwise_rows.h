@@ -82,8 +82,10 @@ template <class T, bool Add, class F, std::size_t... k>
 // summed in a register first.
 template <class T, bool Add, class F, class... From> void pointwise_rows(Tensor& target, F f, const From&... from) {
   constexpr std::size_t n = sizeof...(From);
-  const StridedLoop<n + 1> all(target.shape(), {&target.strides(), &from.strides()...});
   T* first = target.mutable_data<T>();
+  if (threads_in_use() == 1 && (target.made_dense() && ... && from.made_dense()))
+    return run_dense<T, Add>(f, target.size(), first, from.template data<T>()...);
+  const StridedLoop<n + 1> all(target.shape(), {&target.strides(), &from.strides()...});
   const std::array<const T*, n> origin{from.template data<T>()...};
   if (all.dense() && threads_in_use() == 1)
     return run_dense<T, Add>(f, all.row_length(), first, from.template data<T>()...);
