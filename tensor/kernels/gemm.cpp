@@ -82,7 +82,7 @@ constexpr std::array<Tile<T>, sizeof...(rows)> tiles(std::integer_sequence<int, 
 
 // One band of columns: `width` packs wide, all m rows in tiles as even as they come (32 = 11 + 11 + 10).
 template <class T, int Packs>
-void band(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
+void band(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
           bool accumulate) {
   constexpr int most = Packs > 2 ? few_rows : most_rows;
   static constexpr auto by_rows = tiles<T, Packs>(std::make_integer_sequence<int, most>{});
@@ -106,8 +106,8 @@ template <class T> std::vector<T>& scratch(int which) {  // kept per thread: no 
 }
 
 template <class T>
-void gemm_rows(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
-               bool accumulate) {
+void gemm_rows(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, T* c,
+               std::int64_t c_row, bool accumulate) {
   constexpr int lanes = Pack<T>::lanes;
   std::int64_t column = 0;
   // With few rows a tile of two packs would wait for its own sums: a wide one has enough of them.
@@ -143,8 +143,8 @@ template <class T> void copy_strided(const T* from, std::int64_t step, std::int6
 // The same for an A beyond the cache, in blocks that stay there. They are copied, so that rows that lie 4 KB apart do
 // not all begin at the same place of the cache.
 template <class T>
-void gemm_blocks(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
-                 bool accumulate) {
+void gemm_blocks(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, T* c,
+                 std::int64_t c_row, bool accumulate) {
   constexpr std::int64_t most = 10 * most_rows, row = deepest + Pack<T>::lanes;
   auto& space = scratch<T>(2);
   space.resize(static_cast<std::size_t>(most * row));
@@ -164,8 +164,8 @@ void gemm_blocks(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_r
 
 // Long sums in even parts, so that a band of B stays in cache from one tile to the next.
 template <class T>
-void gemm_parts(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
-                bool accumulate) {
+void gemm_parts(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, T* c,
+                std::int64_t c_row, bool accumulate) {
   const bool copied = size.m * size.k > half_cache<T> && size.n >= (a.row == 1 ? 64 : 256);
   const std::int64_t parts = std::max<std::int64_t>(1, (size.k + deepest - 1) / deepest);
   for (std::int64_t part = 0; part < parts; ++part) {
@@ -177,7 +177,8 @@ void gemm_parts(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_ro
 }
 
 template <class T>
-void gemm_plain(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T> c, bool accumulate) {
+void gemm_plain(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& b, const Strided<T>& c,
+                bool accumulate) {
   for (std::int64_t i = 0; i < size.m; ++i) {
     for (std::int64_t j = 0; j < size.n; ++j) {
       T sum = 0;
@@ -191,8 +192,8 @@ void gemm_plain(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T
 
 // By whole bands of columns, or by rows where there are more of those, over the threads.
 template <class T>
-void gemm_shared(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
-                 bool accumulate) {
+void gemm_shared(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, T* c,
+                 std::int64_t c_row, bool accumulate) {
   // What stays on one thread and in cache is not divided at all: the products of a batch of 1 take less time than that.
   if (threads_in_use() == 1 && size.k <= deepest && size.m * size.k <= half_cache<T>)
     return gemm_rows<T>(size, a, b, b_row, c, c_row, accumulate);
@@ -212,8 +213,11 @@ void gemm_shared(GemmSize size, Strided<const T> a, const T* b, std::int64_t b_r
 
 }  // namespace
 
-template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T> c, bool accumulate) {
-  if (plain_kernels()) return gemm_plain(size, a, b, c, accumulate);
+template <class T>
+void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& second, const Strided<T>& c,
+          bool accumulate) {
+  if (plain_kernels()) return gemm_plain(size, a, second, c, accumulate);
+  Strided<const T> b = second;
   if (size.m == 0 || size.n == 0) return;
   if (c.column != 1 && size.n > 1 && (c.row == 1 || size.m == 1)) {  // C stands on its side: C' = B' A'
     gemm<T>({size.n, size.m, size.k}, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},
@@ -246,7 +250,9 @@ template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T>
   }
 }
 
-template void gemm<float>(GemmSize, Strided<const float>, Strided<const float>, Strided<float>, bool);
-template void gemm<double>(GemmSize, Strided<const double>, Strided<const double>, Strided<double>, bool);
+template void gemm<float>(const GemmSize&, const Strided<const float>&, const Strided<const float>&,
+                          const Strided<float>&, bool);
+template void gemm<double>(const GemmSize&, const Strided<const double>&, const Strided<const double>&,
+                           const Strided<double>&, bool);
 
 }  // namespace gradus

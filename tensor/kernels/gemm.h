@@ -14,6 +14,8 @@ template <class T> struct Strided {  // element (i, j) is at data[i * row + j * 
 };
 
 // C = A B, or C += A B when `accumulate`. T is float or double. C must not overlap A or B.
-template <class T> void gemm(GemmSize size, Strided<const T> a, Strided<const T> b, Strided<T> c, bool accumulate);
+template <class T>
+void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& b, const Strided<T>& c,
+          bool accumulate);
 
 }  // namespace gradus
