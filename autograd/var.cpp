@@ -57,10 +57,9 @@ void run_backward(const Ref<Node>& root, const Tensor& dy, Graph graph) {
   auto [nodes, untouched] = newest_first(root.get());
   for (std::size_t i = 0; i < nodes.size() && !untouched; ++i) {
     Node* node = nodes[i].get();
-    if (!node) continue;
-    if (node->freed) refuse_freed(*node);
+    if (node && node->freed) refuse_freed(*node);
     // What an earlier kept backward left between the leaves.
-    if (!node->inputs.empty() && node->grad.defined()) node->grad = Tensor();
+    if (node && !node->inputs.empty() && node->grad.defined()) node->grad = Tensor();
   }
   if (!root->grad.defined()) root->grad = zeros_like(root->value);
   add_(root->grad, dy);
