@@ -152,7 +152,7 @@ class Stages {
       queries = attention_values(elsewhere, {}, queries);
     }
     Arrays parameters;
-    for (const char* name : {"W_a", "U_a", "v_a", "b_a", "b_v"})
+    for (const char* name : {"W_a", "U_a", "v_a", "b_a", "b_a_query", "b_v"})
       if (const Array* a = find(given_, name)) parameters[name] = *a;
     if (model_.keys_are_projected_twice) {
       const Array& U = get(given_, "U_a");
@@ -348,7 +348,7 @@ Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = 
     std::vector<Run> runs, still_runs;
     for (std::size_t k = 0; k < (both ? 2u : 1u); ++k) {
       RunConvention run = model.run;
-      if (k) run.reading = model.both.backward, run.outputs_in_reading_order = model.both.backward_in_reading_order;
+      if (k) run.reading = model.both.backward, run.outputs = model.both.backward_outputs;
       const std::size_t i = l * (both ? 2 : 1) + k;
       Array h, c;
       const BackwardStart from = k ? model.both.start : BackwardStart::own;

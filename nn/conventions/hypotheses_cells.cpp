@@ -1094,13 +1094,43 @@ std::vector<Field> run_fields() {
        .test = "change the last token: CHECK(backward state of position 1 changes);"},
       {.id = "not_turned",
        .code = "BWD_NOT_TURNED_BACK",
-       .apply = [](Model& m, const Arrays& a) { return m.both.backward_in_reading_order = true, has(a, "U_reverse"); },
+       .apply = [](Model& m,
+                   const Arrays& a) { return m.both.backward_outputs = Outputs::as_read, has(a, "U_reverse"); },
        .sentence = {"the backward outputs are not turned round again before they are joined",
                     "反向输出在拼接前没有再翻转回来"},
        .used = "h_t = [forward_t; backward_{T+1-t}]",
        .paper = "h_t = [forward_t; backward_t]",
        .fix = {"reverse the backward outputs", "把反向输出翻转回来"},
        .test = "change token t: CHECK(both halves of h_t change);"},
+      {.id = "turned_over_padding",
+       .code = "BWD_TURNED_OVER_PADDING",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.both.backward_outputs = Outputs::over_row, has(a, "U_reverse") && has(a, "mask");
+           },
+       .sentence =
+           {"the backward direction reads the valid prefix in reverse, but its outputs are turned back over the "
+            "whole padded row: in short rows they stand T - length positions too late",
+            "反向只翻转有效前缀来读，输出却按整行（含填充）翻转回来：短句的反向输出晚了 T - length 个位置"},
+       .used = "backward output of step k at position T + 1 - k",
+       .paper = "backward output of step k at position length + 1 - k",
+       .fix = {"turn the outputs back with the lengths that the input was turned with", "用翻转输入时的长度翻转回输出"},
+       .test = "append padding: CHECK(h at real positions is unchanged);"},
+      {.id = "turned_within_length",
+       .code = "BWD_READS_PADDING_TURNED_WITHIN",
+       .kind = Kind::mask,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.both.backward = Reading::reversed_row, m.both.backward_outputs = Outputs::within_length;
+             return has(a, "U_reverse") && has(a, "mask");
+           },
+       .sentence = {"the backward direction reads the whole padded row in reverse, and its outputs are turned back "
+                    "within the length: they belong to other positions",
+                    "反向按整行（含填充）翻转来读，输出却只在有效长度内翻转回来：输出与位置错开"},
+       .used = "backward reads T..1, its output of step k at position length + 1 - k",
+       .paper = "backward reads length..1, its output of step k at position length + 1 - k",
+       .fix = {"turn the input within the lengths, too", "输入也只在有效长度内翻转"},
+       .test = "append padding: CHECK(h at real positions is unchanged);"},
   };
   fields.push_back({"direction_weights",
                     {Stage::run},

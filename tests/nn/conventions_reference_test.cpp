@@ -786,7 +786,11 @@ TEST_CASE("references: what stands behind the end, and how a backward run may be
       {"hold", {AfterEnd::hold}, {f1, f2, f2, f2}},
       {"run on", {AfterEnd::run_on}, {f1, f2, f3, f3}},
       {"backward", {AfterEnd::zero, Reading::reversed_prefix}, {b1, b2, 0, b1}},
-      {"backward, not turned round", {AfterEnd::zero, Reading::reversed_prefix, true}, {b2, b1, 0, b1}},
+      {"backward, not turned round", {AfterEnd::zero, Reading::reversed_prefix, Outputs::as_read}, {b2, b1, 0, b1}},
+      {"backward, turned over the row", {AfterEnd::zero, Reading::reversed_prefix, Outputs::over_row}, {0, b1, b2, b1}},
+      {"backward through padding, turned within the length",
+       {AfterEnd::zero, Reading::reversed_row, Outputs::within_length},
+       {h(2, h(9, 0)), h(9, 0), 0, through}},
       {"backward through padding", {AfterEnd::zero, Reading::reversed_row}, {through, h(2, h(9, 0)), 0, through}},
       {"not reversed", {AfterEnd::zero, Reading::backward_unreversed}, {f1, f2, 0, f2}},
   };

@@ -64,8 +64,8 @@ Array merge_directions(Merge merge, const Array& stacked) {
 
 Bidirectional run_bidirectional(const CellConvention& cell, const BidirectionalConvention& convention,
                                 const Arrays& arrays, const Array& x, const std::vector<std::size_t>& lengths) {
-  const RunConvention onward{convention.after_end, Reading::forward, false, false};
-  const RunConvention back{convention.after_end, convention.backward, convention.backward_in_reading_order, false};
+  const RunConvention onward{convention.after_end, Reading::forward, Outputs::in_place, false};
+  const RunConvention back{convention.after_end, convention.backward, convention.backward_outputs, false};
   const Run f = run_sequence(cell, onward, cell_weights(arrays), x, lengths);
   const bool continues = convention.start == BackwardStart::forward_final;  // the forward direction starts from zeros
   const Run g = run_sequence(cell, back, cell_weights(arrays, "_reverse"), x, lengths, continues ? &f.final_h : nullptr,

@@ -22,7 +22,7 @@ enum class BackwardStart { own, forward_final, forward_start, forward_memory };
 struct BidirectionalConvention {
   AfterEnd after_end = AfterEnd::zero;
   Reading backward = Reading::reversed_prefix;
-  bool backward_in_reading_order = false;
+  Outputs backward_outputs = Outputs::in_place;
   BackwardStart start = BackwardStart::own;
   Merge merge = Merge::concat;
   FinalState final_state = FinalState::both_ends;

@@ -76,8 +76,12 @@ Run run_sequence(const CellConvention& cell, const RunConvention& run, const Cel
       } else if (k < n || reads_all) {
         state = cell_step(cell, weights, x.row({b, t}), run.restarts ? first : state);
       }
-      const std::size_t place = run.outputs_in_reading_order ? k : t;
-      if (place < n || run.after_end != AfterEnd::zero) out.h.set_row({b, place}, state.h);
+      const std::size_t place = run.outputs == Outputs::as_read         ? k
+                                : run.outputs == Outputs::over_row      ? T - 1 - k
+                                : run.outputs == Outputs::within_length ? (k < n ? n - 1 - k : k)
+                                                                        : t;
+      const bool real = (run.outputs == Outputs::over_row ? k : place) < n;
+      if (real || run.after_end != AfterEnd::zero) out.h.set_row({b, place}, state.h);
     }
     out.final_h.set_row({b}, state.h);
     out.final_c.set_row({b}, state.c);

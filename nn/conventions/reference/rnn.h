@@ -27,12 +27,16 @@ enum class AfterEnd { zero, hold, run_on };
 // mistake: the padding is read first, or the input is not reversed at all.
 enum class Reading { forward, reversed_prefix, reversed_row, backward_unreversed };
 
+// Where the output of a step is put: at the position that was read (a backward run is turned round again). By mistake a
+// backward run is not turned round, or with other lengths than its input: over the whole row, within the length.
+enum class Outputs { in_place, as_read, over_row, within_length };
+
 struct RunConvention {
   AfterEnd after_end = AfterEnd::zero;
   Reading reading = Reading::forward;
-  bool outputs_in_reading_order = false;  // mistake: a backward run is not turned round again
-  bool over_the_batch = false;            // mistake: the recurrence runs over axis 0 of (B, T, d)
-  bool restarts = false;                  // mistake: every step starts from h0 and c0 again
+  Outputs outputs = Outputs::in_place;
+  bool over_the_batch = false;  // mistake: the recurrence runs over axis 0 of (B, T, d)
+  bool restarts = false;        // mistake: every step starts from h0 and c0 again
 };
 
 // Edges that backward does not follow, as after detach(). carry: the state that a cell continues. The others are a
