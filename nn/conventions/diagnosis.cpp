@@ -43,10 +43,21 @@ struct Scored {
   double residual = infinite;
 };
 
-// Largest difference relative to the largest number of the output; NaN agrees with NaN only.
-double difference(const Array& got, const Array& wanted) {
+// Sorted by a key that costs something.
+template <class KeyOf> void sort_by(std::vector<Scored>& list, KeyOf key_of) {
+  using Key = decltype(key_of(list[0]));
+  std::vector<std::pair<Key, std::size_t>> order;
+  for (std::size_t k = 0; k < list.size(); ++k) order.emplace_back(key_of(list[k]), k);
+  std::sort(order.begin(), order.end());  // equal ones as they stood
+  std::vector<Scored> sorted;
+  for (const auto& [key, k] : order) sorted.push_back(std::move(list[k]));
+  list = std::move(sorted);
+}
+
+// Largest difference relative to the largest number of the output, or to `scale`; NaN agrees with NaN only.
+double difference(const Array& got, const Array& wanted, double scale = 0) {
   if (got.shape != wanted.shape) return infinite;
-  double most = 0, scale = 0;
+  double most = 0;
   for (std::size_t i = 0; i < wanted.data.size(); ++i) {
     const double a = got.data[i], b = wanted.data[i];
     if (std::isnan(a) && std::isnan(b)) continue;
@@ -72,9 +83,13 @@ class Search {
   Search(const Trace& trace, const Options& options)
       : trace_(trace),
         options_(options),
-        claim_(find_claim(options.claim.empty() ? trace.meta.claims : options.claim)),
+        claim_(find_claim(claim_of_framework(claim_said(), trace.arrays))),
         all_(fields()) {
     verdict_.claim = claim_ ? claim_->name : "";
+    if (const std::string& said = claim_said(); claim_ && said != claim_->name)
+      verdict_.notes.push_back({"the claim " + said + " is taken for " + claim_->name,
+                                "所声称的 " + said + " 按 " + claim_->name + " 处理"});
+    verdict_.notes.insert(verdict_.notes.end(), trace.notes.begin(), trace.notes.end());
     single_ = trace.single || looks_single(trace.arrays);
     tolerance_ = single_ ? 1e-5 : 1e-9;
     apart_ = single_ ? 1e-3 : 1e-4;
@@ -115,6 +130,7 @@ class Search {
 
   // ---- what is there
 
+  const std::string& claim_said() const { return options_.claim.empty() ? trace_.meta.claims : options_.claim; }
   bool there(const char* name) const { return reference::find(given_, name) != nullptr; }
 
   // Whether the claim, the owner's gate order or the gates' names allow this option.
@@ -282,19 +298,42 @@ class Search {
     return residual(group, *model, whole_batch(*model) ? given_ : seen_);
   }
 
+  // Of one of very many: what differs at the first steps of one example is not looked at any further.
+  double residual_at_once(const Group& group, const Hypothesis& h) {
+    constexpr double far = 1e-2;
+    if (first_.empty()) return residual(group, h);
+    ++attempts_;
+    const std::optional<Model> model = build(group, h);
+    if (!model) return infinite;
+    ++verdict_.tried;
+    if (whole_batch(*model)) return residual(group, *model, given_);
+    const double r = residual(group, *model, first_);
+    return r >= far ? r : residual(group, *model, seen_);
+  }
+
   double residual(const Group& group, const Model& model, const Arrays& on) {
+    verdict_.work += work_of(group, on);
     try {
       const Arrays got = stage_outputs(model, on, group.stages);
       double most = 0;
       for (const std::string& name : group.outputs) {
         const Array* a = reference::find(got, name);
-        most = std::max(most, a ? difference(*a, get(on, name)) : infinite);
+        most = std::max(most, a ? difference(*a, get(on, name), scale_of(name)) : infinite);
       }
       return most;
     } catch (const std::invalid_argument&) {
       ++misfits_;
       return infinite;  // shapes that do not go with this hypothesis, or an array that is not there
     }
+  }
+
+  // The largest number of an array of the trace.
+  double scale_of(const std::string& name) {
+    double& scale = scales_[name];
+    if (scale == 0)
+      for (double x : get(given_, name).data)
+        if (std::isfinite(x)) scale = std::max(scale, std::fabs(x));
+    return scale;
   }
 
   // Hypotheses that mix examples or steps must see all of them.
@@ -312,9 +351,17 @@ class Search {
   // A large decoder is searched on a few rows and steps; what agrees there is checked on all of it.
   void choose_what_is_seen() {
     seen_ = given_;
+    first_.clear();
+    if (trace_.kind == TraceKind::recurrent) {
+      const Array& x = get(given_, "x");
+      const std::size_t B = x.dim(0), row = telling_row();
+      if (B > 1) first_ = part_of_run({row});
+      if (B > 2 && B * x.dim(1) > 30) seen_ = part_of_run({row, row ? 0 : B - 1});
+    }
     if (trace_.kind != TraceKind::decoder || !there("s")) return;
     const Array& s = get(given_, "s");
     const std::size_t B = s.dim(0), T = s.dim(1) - 1;
+    if (B * T > 2) first_ = part_of_decoder({0}, std::min<std::size_t>(T, 2));
     if (B * T <= 12) return;
     std::vector<std::size_t> rows = {0};
     if (const Array* mask = reference::find(given_, "mask")) {
@@ -327,10 +374,14 @@ class Search {
       if (shortest) rows.push_back(shortest);
     }
     if (rows.size() == 1 && B > 1) rows.push_back(B - 1);
-    const std::size_t steps = std::min<std::size_t>(T, 4);
-    for (auto& [name, a] : seen_) {
-      static const std::set<std::string> by_step = {"y_emb", "e", "alpha", "c", "htilde", "logits", "query", "y_mask"};
-      static const std::set<std::string> by_row = {"H", "mask", "s_0", "cell_0"};
+    seen_ = part_of_decoder(rows, std::min<std::size_t>(T, 4));
+  }
+
+  Arrays part_of_decoder(const std::vector<std::size_t>& rows, std::size_t steps) const {
+    static const std::set<std::string> by_step = {"e", "alpha", "c", "htilde", "logits", "query", "y_mask"};
+    static const std::set<std::string> by_row = {"H", "mask", "s_0", "cell_0", "y_emb"};  // inputs of later steps, too
+    Arrays part = given_;
+    for (auto& [name, a] : part) {
       const bool state = name == "s" || name == "m";
       if (!by_step.count(name) && !by_row.count(name) && !state) continue;
       Array cut;
@@ -348,6 +399,39 @@ class Search {
       }
       a = cut;
     }
+    return part;
+  }
+
+  // The example of a run that is longest among those with padding, or else the first.
+  std::size_t telling_row() const {
+    std::size_t row = 0, longest = 0;
+    const Array* mask = reference::find(given_, "mask");
+    for (std::size_t b = 0; mask && b < mask->dim(0); ++b) {
+      std::size_t n = 0;
+      for (double x : mask->row({b})) n += x != 0;
+      if (n < mask->dim(1) && n > longest) longest = n, row = b;
+    }
+    return row;
+  }
+
+  Arrays part_of_run(const std::vector<std::size_t>& rows) const {
+    const std::size_t B = get(given_, "x").dim(0);
+    static const std::set<std::string> by_row = {"x", "h", "mask", "start"}, by_layer = {"h0", "c0", "h_n", "c_n"};
+    Arrays part = given_;
+    for (auto& [name, a] : part) {
+      const bool layers = by_layer.count(name) != 0;
+      if (!by_row.count(name) && !layers) continue;
+      const std::size_t outer = layers ? a.dim(0) : 1, n = a.data.size() / (outer * B);
+      Array cut;
+      cut.shape = a.shape, cut.shape[layers ? 1 : 0] = rows.size();
+      for (std::size_t k = 0; k < outer; ++k)
+        for (std::size_t row : rows) {
+          const auto from = a.data.begin() + static_cast<std::ptrdiff_t>((k * B + row) * n);
+          cut.data.insert(cut.data.end(), from, from + static_cast<std::ptrdiff_t>(n));
+        }
+      a = cut;
+    }
+    return part;
   }
 
   bool free(const Option& o) const { return o.level != Level::error && !o.rare; }
@@ -436,7 +520,7 @@ class Search {
     std::vector<Scored> level0;
     for (const Hypothesis& h : free_ones) level0.push_back({h, residual(group, h)});
     const auto list = deviations(group);
-    const std::size_t budget = budget_for(group), most_attempts = attempts_ + 2 * options_.most;
+    const std::size_t budget = budget_for(group, seen_), most_attempts = attempts_ + 2 * options_.most;
 
     std::vector<Scored> tried = level0;
     std::vector<Scored> hits = matching(group, level0);
@@ -460,23 +544,23 @@ class Search {
     if (hits.empty() && outputs_are_right(group, level0)) return unknown(group, tried);
     if (hits.empty() && explained_by_outputs(group, level0)) return;
     if (hits.empty() && explained_by_rows(group, level0)) return;
+    if (hits.empty() && explained_by_blocks(group, level0)) return;
     if (hits.empty() && explained(group, level0, false)) return;
     if (hits.empty()) {
       level = 2;
       std::vector<Scored> level2;
+      const std::size_t most_pairs = budget_for(group, first_.empty() ? seen_ : first_);
       // The most plausible combinations first: what the claim keeps, then what already comes close.
       std::vector<Scored> order = level0;
-      std::stable_sort(order.begin(), order.end(), [&](const Scored& a, const Scored& b) {
-        return trouble(group, a.hypothesis) < trouble(group, b.hypothesis);
-      });
+      sort_by(order, [&](const Scored& a) { return trouble(group, a.hypothesis); });
       for (const Scored& base : order)
         for (std::size_t p = 0; p < list.size(); ++p)
           for (std::size_t q = 0; q < p; ++q) {
-            if (list[p].first == list[q].first || level2.size() >= budget || attempts_ >= most_attempts) continue;
+            if (list[p].first == list[q].first || level2.size() >= most_pairs || attempts_ >= most_attempts) continue;
             Hypothesis next = base.hypothesis;
             next[list[p].first] = list[p].second;
             next[list[q].first] = list[q].second;
-            const double r = residual(group, next);
+            const double r = residual_at_once(group, next);
             if (r < infinite) level2.push_back({next, r});
           }
       hits = matching(group, level2);
@@ -510,7 +594,8 @@ class Search {
       const auto formulas = [&](const Model& model, bool whole) {
         return formulas_of(group, model, given_, whole, apart);
       };
-      if (take(group, explain(meant, formulas, {tolerance_, apart_, deep}), free_ones)) return true;
+      const Judged judged{tolerance_, apart_, deep, std::min(most_at_once, left_)};
+      if (take(group, explain(meant, formulas, judged), free_ones)) return true;
     }
     return false;
   }
@@ -686,7 +771,7 @@ class Search {
   bool explained_by_one_layer(const Group& group, const std::vector<Scored>& free_ones) {
     if (trace_.kind != TraceKind::recurrent || trace_.layers < 2 || group.outputs.front() == "start") return false;
     const auto list = deviations(group);
-    std::size_t left = budget_for(group);
+    std::size_t left = budget_for(group, seen_);
     for (const Scored& s : free_ones) {
       const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
       if (!model) continue;
@@ -819,6 +904,89 @@ class Search {
            agrees_on("h", group, free_ones);
   }
 
+  // Stacked parameters whose blocks are in another order of gates than the others'.
+  bool explained_by_blocks(const Group& group, const std::vector<Scored>& free_ones) {
+    const bool cell = std::any_of(group.stages.begin(), group.stages.end(),
+                                  [](Stage s) { return s == Stage::cell || s == Stage::run; });
+    const Array* U = reference::find(given_, "U");
+    if (!cell || !U || U->shape.size() != 2 || trace_.layers > 1 || !trace_.gates_by_name.empty()) return false;
+    const std::size_t d = U->shape[1], gates = U->shape[0] / d;
+    std::size_t left = budget_for(group, seen_);
+    if (gates < 3) return false;
+    std::vector<std::size_t> own(gates);
+    for (std::size_t k = 0; k < gates; ++k) own[k] = k;
+    for (const Scored& s : free_ones) {
+      const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
+      if (!model) continue;
+      const std::string letters = gate_order_of(*model);
+      for (const std::vector<const char*>& names : std::vector<std::vector<const char*>>{
+               {"b", "b_u"}, {"b"}, {"b_u"}, {"U"}, {"W"}, {"U", "b_u"}, {"W", "b"}}) {
+        std::string which;
+        for (const char* name : names)
+          if (there(name)) which += (which.empty() ? "" : ", ") + std::string(name);
+        if (!std::all_of(names.begin(), names.end(), [&](const char* name) { return there(name); })) continue;
+        std::vector<std::size_t> from = own;
+        while (std::next_permutation(from.begin(), from.end())) {
+          if (left == 0) return false;
+          --left, ++verdict_.tried;
+          Model other = *model;
+          other.edits.push_back([names, from, d](Arrays& a) {
+            for (const char* name : names)
+              for (const char* direction : {"", "_reverse"})
+                if (const auto found = a.find(name + std::string(direction)); found != a.end()) {
+                  const Array was = found->second;
+                  const std::size_t n = d * was.data.size() / was.dim(0);  // numbers of a block
+                  for (std::size_t k = 0; k < was.data.size(); ++k)
+                    found->second.data[k] = was.data[from[k / n] * n + k % n];
+                }
+          });
+          double r = residual(group, other, first_.empty() ? seen_ : first_);
+          if (r < tolerance_) r = residual(group, other, given_);
+          else verdict_.next = std::min(verdict_.next, r);
+          if (!(r < tolerance_)) continue;
+          for (std::size_t i : group.fields)
+            if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
+          report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+          std::string read(gates, '?');  // the gate whose place a block has in the file
+          for (std::size_t k = 0; k < gates; ++k) read[from[k]] = letters[k];
+          verdict_.findings.push_back(of_blocks(group, which, commas(read), commas(letters)));
+          verdict_.checked = true, forward_differs_ = true;
+          verdict_.agreement = std::max(verdict_.agreement, r);
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  static std::string commas(const std::string& letters) {
+    std::string text;
+    for (char c : letters) text += std::string(text.empty() ? "" : ", ") + c;
+    return text;
+  }
+
+  static std::string gate_order_of(const Model& model) {
+    if (const auto* gru = std::get_if<GruConvention>(&model.decoder.cell)) return gru->gate_order;
+    if (const auto* lstm = std::get_if<LstmConvention>(&model.decoder.cell)) return lstm->gate_order;
+    return "h";
+  }
+
+  Finding of_blocks(const Group& group, const std::string& which, const std::string& read,
+                    const std::string& right) const {
+    Finding f;
+    f.code = "GATE_ORDER_DIFFERS";
+    f.kind = is_lstm(base_) ? Kind::lstm : Kind::gru;
+    f.where = where_of(group);
+    f.sentence = {"the blocks of " + which + " are read in the order " + read +
+                      ", those of the other parameters in the order " + right,
+                  which + " 的各块按 " + read + " 的顺序读取，其余参数按 " + right + " 的顺序"};
+    f.used = which + ": gates " + read;
+    f.paper = which + ": gates " + right + ", as of all stacked parameters";
+    f.fix = {"reorder the blocks of all parameters alike when you load them", "载入时把所有参数的块按同一顺序重排"};
+    f.test = "saturate one block of the bias at a time (+20, -20): CHECK(it plays the role that its name says);";
+    return f;
+  }
+
   // Whichever rows of the batch are read: for each row b the row whose numbers give what b has.
   bool explained_by_rows(const Group& group, const std::vector<Scored>& free_ones) {
     struct Source {
@@ -835,7 +1003,7 @@ class Search {
     constexpr std::size_t most_rows = 32, least_numbers = 3;
     if (trace_.kind != TraceKind::decoder || group.stages.front() == Stage::start) return false;
     const std::size_t B = get(given_, group.outputs.front()).dim(0);
-    std::size_t left = budget_for(group);
+    std::size_t left = budget_for(group, seen_);
     if (B < 2 || B > most_rows || get(given_, group.outputs.front()).data.size() < least_numbers * B) return false;
     for (const Source& source : sources)
       for (const Scored& s : free_ones) {
@@ -853,7 +1021,7 @@ class Search {
             if (const Array* a = reference::find(given_, name)) on[name] = all_rows_like(*a, other);
           try {
             const Arrays got = stage_outputs(*model, on, group.stages);
-            ++verdict_.tried;
+            ++verdict_.tried, verdict_.work += work_of(group, on);
             for (std::size_t b = 0; b < B; ++b) {
               const double r = row_difference(group, got, b);
               if (!(r < tolerance_) || (from[b] < B && other != b)) continue;
@@ -903,15 +1071,18 @@ class Search {
   }
 
   Finding of_rows(const Group& group, const char* code, const Said& what, const std::vector<std::size_t>& from) const {
-    std::string rows;
-    for (std::size_t b = 0; b < from.size(); ++b)
+    std::string rows, rows_zh;
+    for (std::size_t b = 0; b < from.size(); ++b) {
       rows += (b ? ", " : "") + std::to_string(b) + " from " + std::to_string(from[b]);
+      rows_zh +=
+          (b ? "，" : "") + std::string("第 ") + std::to_string(b) + " 行取第 " + std::to_string(from[b]) + " 行";
+    }
     Finding f;
     f.code = code;
     f.kind = Kind::axis;
     f.where = where_of(group);
     f.sentence = {"numbers of another row of the batch are read, of " + std::string(what.en) + ": row " + rows,
-                  std::string(what.zh) + "取自批内的另一行：行 " + rows};
+                  std::string(what.zh) + "取自批内的另一行：" + rows_zh};
     if (const char* how = repeated(from)) {
       const bool tiled = std::string(how) == "tiled";
       f.sentence.en +=
@@ -962,11 +1133,10 @@ class Search {
       return std::any_of(group.fields.begin(), group.fields.end(),
                          [&](std::size_t i) { return s.hypothesis[i] >= 0 && option(i, s.hypothesis[i]).rare; });
     };
-    std::stable_sort(with_one.begin(), with_one.end(), [&](const Scored& a, const Scored& b) {
-      return std::make_tuple(trouble(group, a.hypothesis).violations, !is_choice(a), a.residual) <
-             std::make_tuple(trouble(group, b.hypothesis).violations, !is_choice(b), b.residual);
+    sort_by(with_one, [&](const Scored& a) {
+      return std::make_tuple(trouble(group, a.hypothesis).violations, !is_choice(a), a.residual);
     });
-    constexpr std::size_t most_models = 8, most_tried = 15000;
+    constexpr std::size_t most_models = 8;
     std::vector<Meant> meant;
     for (std::size_t k = 0; k < with_one.size() && meant.size() < most_models; ++k) {
       const std::optional<Model> model = build(group, with_one[k].hypothesis);
@@ -974,7 +1144,8 @@ class Search {
       meant.push_back({k, *model, 0, meant.size()});
     }
     const auto formulas = [&](const Model& model, bool whole) { return formulas_of(group, model, given_, whole); };
-    return take(group, explain(meant, formulas, {tolerance_, apart_, false, most_tried}), with_one);
+    return take(group, explain(meant, formulas, {tolerance_, apart_, false, std::min(most_at_once / 2, left_)}),
+                with_one);
   }
 
   // Trees are not written for every mistake of the library.
@@ -1002,7 +1173,8 @@ class Search {
   }
 
   bool take(const Group& group, const Explained& found, const std::vector<Scored>& models) {
-    verdict_.tried += found.tried;
+    verdict_.tried += found.tried, verdict_.work += found.work;
+    left_ -= std::min(left_, found.work);
     if (found.findings.empty()) return false;
     const Hypothesis& h = models[found.id].hypothesis;
     for (std::size_t i : group.fields)
@@ -1018,16 +1190,33 @@ class Search {
     return true;
   }
 
-  // A number of evaluations that stays well under a second, from the sizes alone so that every machine answers alike.
-  std::size_t budget_for(const Group& group) const {
-    double work = 200;
-    for (const auto& [name, a] : seen_) work += static_cast<double>(a.data.size());
-    if (std::find(group.stages.begin(), group.stages.end(), Stage::run) != group.stages.end()) {
-      const Array& x = get(seen_, "x");
-      for (const auto& [name, a] : seen_)
-        if (name[0] == 'W' || name[0] == 'U') work += static_cast<double>(a.data.size() * x.dim(0) * x.dim(1));
+  // What one evaluation costs, in numbers computed, products counted as often as they multiply.
+  std::size_t work_of(const Group& group, const Arrays& on) const {
+    const auto steps_if = [&](Stage stage, const char* name) {
+      const Array* a = reference::find(on, name);
+      const bool here = std::find(group.stages.begin(), group.stages.end(), stage) != group.stages.end();
+      return here && a && a->shape.size() > 1 ? a->dim(0) * a->dim(1) : 0;
+    };
+    const std::size_t cells = steps_if(Stage::run, "x") + steps_if(Stage::cell, "y_emb"),
+                      scores = steps_if(Stage::score, "y_emb"), vectors = steps_if(Stage::attentional, "y_emb"),
+                      readouts = steps_if(Stage::readout, "y_emb");
+    static const std::set<std::string> of_cells = {"W", "U", "W_l", "U_l", "W_r", "U_r"};  // W_l0, W_reverse, ...
+    std::size_t work = 200;
+    for (const auto& [name, a] : on) {
+      const std::size_t times = of_cells.count(name.substr(0, 3)) ? cells
+                                : name == "H" || name == "W_a"    ? scores
+                                : name == "W_c"                   ? vectors
+                                : name == "W_o"                   ? readouts
+                                                                  : 0;
+      work += a.data.size() * (1 + times);
     }
-    return std::clamp<std::size_t>(static_cast<std::size_t>(4e7 / work), 2000, options_.most);
+    return work;
+  }
+
+  // A number of evaluations that stays well under a second, from the sizes alone so that every machine answers alike.
+  std::size_t budget_for(const Group& group, const Arrays& on) const {
+    constexpr std::size_t most_work = 40'000'000;
+    return std::clamp<std::size_t>(most_work / work_of(group, on), 2000, options_.most);
   }
 
   // The hypotheses that agree on the whole trace, with those that come too close to be told from them; empty if none
@@ -1571,6 +1760,19 @@ class Search {
     if (verdict_.find("ATTN_QUERY_POST_STEP") && verdict_.find("ATTN_QUERY_POST_STEP")->error)
       std::erase_if(verdict_.findings,
                     [](const Finding& f) { return f.code == "CELL_CONTEXT_LATE" || f.code == "INPUT_FEED_CONTEXT"; });
+    // v_a outside of a tanh that it belongs in: the one is missing inside, the other is too much outside.
+    Finding* outside = nullptr;
+    for (Finding& f : verdict_.findings)
+      if (f.code == "ENERGY_TANH_OUTSIDE") outside = &f;
+    if (outside && verdict_.find("ATTN_SCORE_ACTIVATION_FUNCTION_MISSING")) {
+      outside->sentence = {"the tanh stands around the score, outside v_a, and not around W_a q + U_a h_i",
+                           "tanh 包在整个分数外面（v_a 之外），而没有包住 W_a q + U_a h_i"};
+      outside->used = "e_i = tanh(v_a . (W_a q + U_a h_i))";
+      outside->paper = "e_i = v_a . tanh(W_a q + U_a h_i)";
+      outside->fix = {"apply tanh first, then v_a", "先做 tanh，再乘 v_a"};
+      std::erase_if(verdict_.findings,
+                    [](const Finding& f) { return f.code == "ATTN_SCORE_ACTIVATION_FUNCTION_MISSING"; });
+    }
     note_unused_context();
     std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.error > b.error; });
@@ -1660,13 +1862,17 @@ class Search {
   const std::vector<Field>& all_;
   Verdict verdict_;
   Model base_;
-  Arrays given_, seen_;
+  Arrays given_, seen_, first_;  // the trace, some of it, and less than that
+  std::map<std::string, double> scales_;
   std::string owner_order_;
   Hypothesis chosen_;
   std::map<std::size_t, std::set<int>> open_;  // field -> options that no group tells from the chosen one
   bool single_ = false, named_unknown_ = false;
   bool forward_differs_ = false;  // in a way that the model of the gradients does not have
   std::size_t misfits_ = 0, attempts_ = 0;
+  // Numbers that the grammar may compute for one of its searches, and for all that are still to come.
+  static constexpr std::size_t most_at_once = 100'000'000;
+  std::size_t left_ = 160'000'000;
   double tolerance_ = 1e-9, apart_ = 1e-4;
   std::vector<std::string> follows_en_, follows_zh_;
 };

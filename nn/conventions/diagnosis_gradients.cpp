@@ -13,6 +13,7 @@
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/grammar_gradients.h"
 #include "nn/conventions/reference/finite_difference.h"
+#include "nn/conventions/sizes.h"
 
 namespace gradus::diagnosis {
 
@@ -774,11 +775,15 @@ class Gradients {
     if (std::fabs(k + 1) < 1e-3)
       add(w.name, "GRAD_SIGN", Kind::graph, {"the gradient of % has the wrong sign", "% 的梯度符号相反"},
           {"remove the minus sign from its backward", "去掉反向里的负号"});
-    else
+    else {
+      const bool twice = std::fabs(k - 2) < 1e-3 || std::fabs(k - .5) < 1e-3;  // whatever the sizes are
+      const std::string of_model = twice ? "" : as_size(k, trace_.arrays, 0, 1e-4),
+                        factor = number(k) + (of_model.empty() ? "" : " (" + of_model + ")");
       add(w.name, "GRAD_SCALED", Kind::graph,
-          {"the gradient of % is " + number(k) + " times what it should be", "% 的梯度是应有值的 " + number(k) + " 倍"},
+          {"the gradient of % is " + factor + " times what it should be", "% 的梯度是应有值的 " + factor + " 倍"},
           {"look for a mean that should be a sum, or a use counted twice",
            "检查是否把 sum 写成 mean，或某次使用被重复计数"});
+    }
     return true;
   }
 

@@ -553,7 +553,7 @@ class Evaluation {
       bool hit = node == change.user;
       if (!change.user)
         for (const auto& [from, to] : change.terms) hit = hit || from == node;
-      for (const Term& in : node->in) hit = hit || touched_[plan.index_.at(in.get())];
+      for (std::size_t in : plan.operands_[k]) hit = hit || touched_[in];
       touched_[k] = hit;
       if (node->op == Op::loop) loops_ = loops_ || hit;
     }
@@ -561,6 +561,7 @@ class Evaluation {
   }
 
   Grid run() { return *value(plan_.root(), true); }
+  std::size_t work() const { return work_; }
 
  private:
   const Grid* value(const Term& term, bool changed) {
@@ -606,7 +607,10 @@ class Evaluation {
     }
     for (std::size_t k = 0; k < as->in.size(); ++k)
       in.push_back(as->in[k]->op == Op::matrix ? nullptr : value(as->in[k], changed && !(here && k == here->place)));
-    return computed(*as, in, plan_.scene_);
+    Grid made = computed(*as, in, plan_.scene_);
+    constexpr std::size_t to_begin = 32;  // what a term costs whose numbers are few
+    work_ += to_begin + made.size() * (node.op == Op::product ? in[1]->D : 1);
+    return made;
   }
 
   // Step t of the body needs step t - 1 of it alone, so T rounds settle it.
@@ -635,16 +639,56 @@ class Evaluation {
 
   const Plan& plan_;
   const Change& change_;
-  std::vector<bool> touched_;
+  std::vector<char> touched_;
   bool loops_ = false;
+  std::size_t work_ = 0;
   const Grid* carried_ = nullptr;
   Grid settled_;
   std::vector<std::optional<Grid>> memo_;
   std::vector<std::unique_ptr<Grid>> extra_;
 };
 
+namespace {
+
+// Of one term alone. What a leaf reads stands in the trace, wherever that is.
+Plan::Needs needs_of(const Node& n) {
+  using enum Plan::Needs;
+  if (n.op == Op::moved) {
+    const bool causal = n.read.order == Order::kept || n.read.order == Order::not_at_first ||
+                        n.read.order == Order::first || n.read.order == Order::sum_so_far ||
+                        n.read.order == Order::mean_so_far || n.read.order == Order::held;
+    if (n.read.lag < 0 || !causal || n.read.rows == Rows::relaid) return all;
+    return n.read.rows == Rows::own ? example : batch;
+  }
+  if (n.op == Op::apply) return n.along == Along::steps ? all : n.along == Along::examples ? batch : example;
+  if (n.op == Op::weights) {
+    const AttentionConvention& c = *n.attention;
+    if (c.mask_read != MaskRead::keys || c.heads != 1) return all;
+    return c.axis == SoftmaxAxis::keys ? example : c.axis == SoftmaxAxis::batch ? batch : all;
+  }
+  return n.op == Op::split || n.op == Op::merge ? all : example;
+}
+
+}  // namespace
+
+Plan::Needs Plan::needs(const Change& change) const {
+  Needs most = needs_;
+  const std::function<void(const Term&)> look = [&](const Term& t) {
+    if (index_.count(t.get())) return;
+    most = std::max(most, needs_of(*t));
+    for (const Term& in : t->in) look(in);
+  };
+  for (const auto& [from, to] : change.terms) look(to);
+  return most;
+}
+
 Plan::Plan(Term root, const Scene& scene) : scene_(scene) {
   list(root);
+  for (const Term& t : terms_) {
+    needs_ = std::max(needs_, needs_of(*t));
+    operands_.emplace_back();
+    for (const Term& in : t->in) operands_.back().push_back(index_.at(in.get()));
+  }
   uses_[root.get()];
   values_.resize(terms_.size());
   looped_.assign(terms_.size(), false);
@@ -692,7 +736,12 @@ void Plan::list(const Term& term) {
   terms_.push_back(term);
 }
 
-Grid Plan::changed(const Change& change) const { return Evaluation(*this, change).run(); }
+Grid Plan::changed(const Change& change, std::size_t* work) const {
+  Evaluation evaluation(*this, change);
+  Grid made = evaluation.run();
+  if (work) *work += evaluation.work();
+  return made;
+}
 
 Term Plan::with(const Change& change) const {
   std::unordered_map<const Node*, Term> made;

@@ -162,8 +162,13 @@ class Plan {
   const std::vector<std::pair<const Node*, std::size_t>>& uses(const Node* term) const { return uses_.at(term); }
   const Scene& scene() const { return scene_; }
   bool carries(const Node* term) const { return looped_[index_.at(term)]; }  // depends on what a loop hands on
+  // What step t of an example takes part of, after a change: the steps up to it of this example, of all examples, or all
+  // that is computed. A plan of the same tree on no more than that gives the same numbers.
+  enum class Needs { example, batch, all };
+  Needs needs(const Change& change) const;
   bool contains(const Node* term, const Node* part) const;
-  Grid changed(const Change& change) const;
+  // Adds to `work`, if given, the numbers that were computed, products counted as often as they multiply.
+  Grid changed(const Change& change, std::size_t* work = nullptr) const;
   Term with(const Change& change) const;  // the formula after the change
 
   // Sees the gradient that flows from a term into one of its operands (the place), or all that has reached the operand
@@ -186,7 +191,9 @@ class Plan {
   std::vector<Grid> values_;
   std::unordered_map<const Node*, std::size_t> index_;
   std::unordered_map<const Node*, std::vector<std::pair<const Node*, std::size_t>>> uses_;
-  std::vector<bool> looped_;  // depends on what a loop carries
+  std::vector<char> looped_;                        // depends on what a loop carries
+  std::vector<std::vector<std::size_t>> operands_;  // of each term
+  Needs needs_ = Needs::example;
 };
 
 }  // namespace gradus::diagnosis

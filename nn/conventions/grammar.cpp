@@ -695,7 +695,7 @@ void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mi
 }
 
 // Newton's method on one number, the distance being a sum of squares.
-void each_fitted_mistake(const Plan& plan, const std::function<double(const Grid&, Grid&)>& distance,
+void each_fitted_mistake(const Plan& plan, const std::function<double(const Change&, Grid&)>& distance,
                          const std::function<void(const Mistake&)>& visit) {
   static const Rule factor{
       "SCALED", 5, {"%n stands where %o belongs: a factor too many", "%o 的位置上写成了 %n：多了一个系数"}, nullptr};
@@ -715,9 +715,9 @@ void each_fitted_mistake(const Plan& plan, const std::function<double(const Grid
       for (int round = 0; round < rounds; ++round) {
         const double h = 1e-6;
         Grid here, there;
-        const double off = distance(plan.changed(with(k).change), here);
+        const double off = distance(with(k).change, here);
         if (!std::isfinite(off)) break;
-        distance(plan.changed(with(k + h).change), there);
+        if (!std::isfinite(distance(with(k + h).change, there))) break;
         double gg = 0, gr = 0;
         for (std::size_t i = 0; i < here.x.size(); ++i) {
           const double g = (there.x[i] - here.x[i]) / h;

@@ -16,6 +16,61 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr std::size_t least_numbers = 6;  // that must agree before anything is called by a name
+constexpr double far = 1e-2;              // from what is wanted: no agreement, whatever the rest may be
+
+// The first steps of a formula. A mistake that differs there differs, and is not looked at any further.
+class Glimpse {
+ public:
+  Glimpse(const Formula& formula, const std::shared_ptr<const Plan>& plan) : plan_(plan), formula_(formula) {
+    const std::size_t T = formula.wanted.dim(1), B = formula.wanted.dim(0);
+    for (double x : formula.wanted.data) size_ = std::isfinite(x) ? std::max(size_, std::fabs(x)) : infinite;
+    if (formula.scene.heads > 1 || B * T < 4) return;
+    for (const std::size_t rows : {std::size_t{1}, B})
+      for (std::size_t steps = 1; steps < std::min<std::size_t>(T, 3); ++steps) {
+        Scene scene = formula.scene;
+        scene.B = rows, scene.T = steps, scene.whole = false;
+        (rows == 1 ? example_ : batch_).push_back(std::make_unique<const Plan>(formula.term, scene));
+      }
+  }
+
+  // At least so far is the whole from what is wanted; 0 where that cannot be said.
+  double least(const Change& change, std::size_t& work) const {
+    const Plan::Needs needs = plan_->needs(change);
+    double most = 0;
+    if (needs == Plan::Needs::all) return most;
+    for (const auto& seen : needs == Plan::Needs::example ? example_ : batch_) {
+      const std::optional<double> off = difference(seen->changed(change, &work), seen->scene());
+      if (!off) return 0;
+      most = std::max(most, *off);
+      if (most >= far) break;
+    }
+    return most;
+  }
+
+ private:
+  std::optional<double> difference(const Grid& got, const Scene& scene) const {
+    const std::size_t T = formula_.wanted.dim(1), d = formula_.wanted.dim(2), features = got.D > 1 ? got.D : got.N;
+    if ((got.B != scene.B && got.B != 1) || (got.T != scene.T && got.T != 1) || (got.D > 1 && got.N > 1) ||
+        features != d)
+      return std::nullopt;
+    double most = 0;
+    for (std::size_t b = 0; b < scene.B; ++b)
+      for (std::size_t t = 0; t < scene.T; ++t) {
+        if (!formula_.counts.empty() && formula_.counts[b * T + t] == 0) continue;
+        for (std::size_t k = 0; k < d; ++k) {
+          const double off = std::fabs(got.x[got.place(b, t, 0) + k] - formula_.wanted.data[(b * T + t) * d + k]);
+          if (!std::isfinite(off)) return std::nullopt;
+          most = std::max(most, off);
+        }
+      }
+    return most / size_;
+  }
+
+  std::shared_ptr<const Plan> plan_;
+  const Formula& formula_;
+  std::vector<std::unique_ptr<const Plan>> example_, batch_;  // of one step, of two
+  double size_ = 1e-300;
+};
 
 // Largest difference relative to the largest number, over the rows that count; `off` gets the differences.
 double difference(const Grid& got, const Formula& f, const Array& wanted, Grid* off = nullptr) {
@@ -149,20 +204,26 @@ class Search {
       if (r < judged_.apart) hits.push_back({meant, plan, formula, m, r, out_.tried});
       else out_.next = std::min(out_.next, r);
     };
+    const Glimpse glimpse(formula, plan);
     if (fitted) {
-      const auto distance = [&](const Grid& got, Grid& off) {
+      const auto distance = [&](const Change& change, Grid& off) {
+        if (out_.work >= judged_.most) return infinite;
         ++out_.tried;
-        return difference(got, formula, &off);
+        return difference(plan->changed(change, &out_.work), formula, &off);
       };
       each_fitted_mistake(*plan, distance,
                           [&](const Mistake& m) { take(m, difference(plan->changed(m.change), formula)); });
     } else {
       each_mistake(*plan, judged_.deep, [&](const Mistake& m) {
-        if (work_ >= judged_.most) return;
+        if (out_.work >= judged_.most) return;
         ++out_.tried;
-        work_ += plan->loop() ? 3 : 1;  // a loop is run step by step
         try {
-          take(m, difference(plan->changed(m.change), formula));
+          const double least = glimpse.least(m.change, out_.work);
+          if (least >= far) {
+            out_.next = std::min(out_.next, least);
+            return;
+          }
+          take(m, difference(plan->changed(m.change, &out_.work), formula));
         } catch (const std::invalid_argument&) {
           // sizes that do not go together
         }
@@ -242,7 +303,6 @@ class Search {
   const std::function<std::vector<Formula>(const Model&, bool)>& formulas_of_;
   const Judged& judged_;
   Explained out_;
-  std::size_t work_ = 0;
 };
 
 }  // namespace

@@ -21,13 +21,13 @@ struct Explained {
   std::size_t id = 0;  // of the model that was meant
   std::vector<Finding> findings;
   double agreement = 0, next = std::numeric_limits<double>::infinity();
-  std::size_t tried = 0;
+  std::size_t tried = 0, work = 0;  // mistakes, and the numbers that were computed for them
 };
 
 struct Judged {
   double tolerance = 1e-9, apart = 1e-4;  // agreement and difference
   bool deep = false;                      // with the deep rules, and with numbers read off the trace, instead
-  std::size_t most = 120000;              // mistakes tried in all formulas together, those of loops count thrice
+  std::size_t most = 120'000'000;         // numbers computed in all formulas together, the plainest mistakes first
 };
 
 // formulas_of(model, whole) lists the formulas of the outputs that have to be explained, on all numbers or on some; it

@@ -149,6 +149,14 @@ const std::vector<Claim>& claims() {
   return all;
 }
 
+std::string claim_of_framework(const std::string& name, const reference::Arrays& parameters) {
+  const bool one_bias = has(parameters, "b") && !has(parameters, "b_u");
+  const reference::Array* U = reference::find(parameters, "U");
+  const bool is_gru = U && U->shape.size() == 2 && U->shape[0] == 3 * U->shape[1];
+  if (name == "keras") return is_gru && one_bias ? "keras_reset_before" : "keras_reset_after";
+  return name == "onnx" ? "onnx_lbr0" : name;
+}
+
 const Claim* find_claim(const std::string& name) {
   if (name.empty()) return nullptr;
   std::string known;

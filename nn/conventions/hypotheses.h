@@ -144,5 +144,9 @@ struct Claim {
 const std::vector<Claim>& claims();
 // nullptr for "" ; throws std::invalid_argument that lists the claims for an unknown name.
 const Claim* find_claim(const std::string& name);
+// A framework's name alone, "keras" or "onnx", as the claim that goes with the parameters: Keras adds a second bias to U h
+// with reset_after=True, which is its default, and never without; ONNX's default is linear_before_reset=0. Other names
+// as they are.
+std::string claim_of_framework(const std::string& name, const reference::Arrays& parameters);
 
 }  // namespace gradus::diagnosis

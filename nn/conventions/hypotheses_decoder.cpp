@@ -99,7 +99,7 @@ std::vector<Field> input_fields() {
        .level = Level::choice,
        .apply =
            [](Model& m, const Arrays& a) {
-             return m.decoder.cell_input = {y_emb, htilde_prev}, has(a, "y_emb") && has(a, "W_c");
+             return m.decoder.cell_input = {y_emb, htilde_prev}, has(a, "y_emb") && (has(a, "W_c") || has(a, "htilde"));
            },
        .sentence = {"input feeding: the cell reads [y_{t-1}; s~_{t-1}]", "输入馈送：循环单元读 [y_{t-1}; s~_{t-1}]"},
        .used = "s_t = RNN([y_{t-1}; s~_{t-1}], s_{t-1})",

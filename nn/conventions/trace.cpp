@@ -406,6 +406,7 @@ Arrays rename(const Arrays& raw, const std::vector<TraceName>& table, bool cells
       v->second.shape = {v->second.data.size()};
   if (auto second = out.find("b_a2"); second != out.end()) {
     auto [first, fresh] = out.emplace("b_a", second->second);
+    if (!fresh && !gradients) out["b_a_query"] = first->second;  // where each term has its own tanh
     if (!fresh && first->second.shape == second->second.shape && !gradients)
       for (std::size_t i = 0; i < first->second.data.size(); ++i) first->second.data[i] += second->second.data[i];
     out.erase("b_a2");
@@ -525,6 +526,63 @@ void read_decoder(Trace& trace) {
   need_finite(a, {"s", "m", "e", "alpha", "c", "htilde", "logits", "loss"});
 }
 
+// A mask whose real positions do not come first (sequences padded in front, or with holes). A masked step leaves the
+// state as it is, so the real positions alone are the run: they are brought to the front, and what is handed out at the
+// others behind them. Where that is the output before (zeros before any), as Keras has it, it says nothing more and
+// becomes zeros.
+void bring_real_positions_to_the_front(Trace& trace) {
+  const Array* mask = find(trace.arrays, "mask");
+  if (!mask) return;
+  const std::size_t B = mask->dim(0), T = mask->dim(1);
+  std::vector<std::vector<std::size_t>> from(B);
+  bool moved = false;
+  for (std::size_t b = 0; b < B; ++b) {
+    for (const bool real : {true, false})
+      for (std::size_t t = 0; t < T; ++t)
+        if ((mask->at({b, t}) != 0) == real) from[b].push_back(t);
+    moved = moved || !std::is_sorted(from[b].begin(), from[b].end());
+  }
+  if (!moved) return;
+  bool held = false;
+  if (auto found = trace.arrays.find("h"); found != trace.arrays.end() && found->second.shape.size() == 3) {
+    Array& h = found->second;
+    const std::size_t d = h.dim(2) / trace.directions;
+    const double near = trace.single ? 1e-5 : 1e-9;
+    Array zeros = h;
+    held = true;
+    for (std::size_t b = 0; b < B; ++b)
+      for (std::size_t k = 0; k < trace.directions; ++k) {
+        Vec last(d);
+        for (std::size_t step = 0; step < T; ++step) {
+          const std::size_t t = k ? T - 1 - step : step;
+          double* out = &h.data[(b * T + t) * h.dim(2) + k * d];
+          for (std::size_t j = 0; j < d; ++j) {
+            if (mask->at({b, t}) != 0) last[j] = out[j];
+            else held = held && std::fabs(out[j] - last[j]) <= near, zeros.at({b, t, k * d + j}) = 0;
+          }
+        }
+      }
+    if (held) h = zeros;
+  }
+  for (Arrays* bag : {&trace.arrays, &trace.gradients})
+    for (const char* name : {"x", "h", "c", "mask"}) {
+      auto found = bag->find(name);
+      if (found == bag->end() || found->second.shape.size() < 2 || found->second.dim(0) != B ||
+          found->second.dim(1) != T)
+        continue;
+      const Array own = found->second;
+      const std::size_t n = own.data.size() / (B * T);
+      for (std::size_t b = 0; b < B; ++b)
+        for (std::size_t t = 0; t < T; ++t)
+          for (std::size_t j = 0; j < n; ++j)
+            found->second.data[(b * T + t) * n + j] = own.data[(b * T + from[b][t]) * n + j];
+    }
+  trace.notes.push_back({std::string("the mask's real positions do not come first; a masked step keeps the state") +
+                             (held ? ", and the output before it is handed out again, zeros before the first" : ""),
+                         std::string("掩码的有效位置不在前面；被遮住的一步保持状态不变") +
+                             (held ? "，并再次给出之前的输出（第一步之前为零）" : "")});
+}
+
 void read_recurrent(Trace& trace) {
   Arrays& a = trace.arrays;
   Arrays& g = trace.gradients;
@@ -629,6 +687,7 @@ void read_recurrent(Trace& trace) {
     refuse(shown("h", get(a, "h")) + " needs (B, T, " + std::to_string(trace.directions) +
            " * d), d = " + std::to_string(d) + " from " + shown(trace.read["U"], U));
   complete_mask(a, B, T);
+  bring_real_positions_to_the_front(trace);
   need_finite(a, {"h", "c", "h_n", "c_n", "start"});
 }
 
@@ -750,7 +809,7 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
     return std::any_of(values.begin(), values.end(),
                        [&](const auto& entry) { return entry.first.find(part) != std::string::npos; });
   };
-  if (spelled("linear_in.weight") || spelled("linear_context") || spelled("memory_bank")) trace.framework = "OpenNMT";
+  if (spelled("linear_in") || spelled("linear_context") || spelled("memory_bank")) trace.framework = "OpenNMT";
   else if (spelled("kernel")) trace.framework = "Keras";
   else if (spelled("weight_ih") || spelled("in_proj_weight")) trace.framework = "PyTorch";
   if (onnx) trace.framework = "ONNX";
@@ -825,6 +884,7 @@ Meta parse_meta(std::string_view text) {
       to = value->as_string();
     }
   };
+  word("claim", meta.claims);
   word("claims", meta.claims);
   word("gate_order", meta.gate_order);
   word("layout", meta.layout);
@@ -835,7 +895,7 @@ Meta parse_meta(std::string_view text) {
     meta.heads = static_cast<std::size_t>(heads->as_integer());
   }
   for (const auto& [key, value] : json.as_object())
-    if (key != "claims" && key != "gate_order" && key != "layout" && key != "topic" && key != "heads")
+    if (key != "claims" && key != "claim" && key != "gate_order" && key != "layout" && key != "topic" && key != "heads")
       meta.ignored.push_back(key);
   return meta;
 }
@@ -896,6 +956,7 @@ Trace read_trace(const std::filesystem::path& path) {
     const auto word = [&](const char* key, std::string& to) {
       if (const auto found = file.metadata.find(key); found != file.metadata.end()) to = found->second;
     };
+    word("claim", meta.claims);
     word("claims", meta.claims);
     word("gate_order", meta.gate_order);
     word("layout", meta.layout);

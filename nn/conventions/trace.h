@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nn/conventions/reference/array.h"
+#include "tensor/doctor/said.h"
 
 namespace gradus::diagnosis {
 
@@ -33,6 +34,7 @@ struct Trace {
   std::map<std::string, std::string> read;  // our name -> the name in the file
   std::vector<std::string> ignored;         // names in the file that nothing here reads
   Meta meta;
+  std::vector<Words> notes;   // what reading had to decide
   bool heads_known = true;    // false: neither alpha nor the owner says how many heads there are
   bool single = false;        // some array is float32: tolerances are wider
   std::string gates_by_name;  // "rzn", "ifgo": the gates came one by one, so their order is known; else empty

@@ -42,6 +42,7 @@ struct Verdict {
   // Largest relative difference of the named hypotheses, and the smallest of any other one that was tried.
   double agreement = 0, next = std::numeric_limits<double>::infinity();
   std::size_t tried = 0;       // hypotheses evaluated
+  std::size_t work = 0;        // and about how many numbers were computed for them
   bool claim_is_open = false;  // something that the claim is about cannot be told on this input
   bool checked = false;        // some stage was compared with the trace
 

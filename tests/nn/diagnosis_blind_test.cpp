@@ -296,6 +296,23 @@ TEST_CASE("blind: a trace without attention is recognised as one, and soon") {
   }));
   CHECK(unknown.code() == "UNKNOWN");
   CHECK(unknown.tried < 400000);
+  CHECK(unknown.work < 400'000'000);
+}
+
+TEST_CASE("blind: what nobody can name costs no more than what can be named") {
+  const auto spoil = [](Trace trace, std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      for (double& x : trace.arrays.at(name).data) x = .5 * x * x - .3 * x;  // of no model
+    return diagnose(trace);
+  };
+  const Trace small = make_example({.gates = 4}, {}, 3);
+  const Trace large = make_example({.gates = 4, .B = 8, .T_dec = 10, .T_enc = 12}, {}, 3);
+  const Trace run = make_example({.kind = TraceKind::recurrent, .gates = 4, .directions = 2}, {}, 3);
+  for (const Verdict& v :
+       {spoil(small, {"s", "alpha", "c", "logits"}), spoil(large, {"s", "alpha", "c", "logits"}), spoil(run, {"h"})}) {
+    CHECK(v.code() == "UNKNOWN");
+    CHECK(v.work < 500'000'000);  // numbers computed
+  }
 }
 
 TEST_CASE("blind: an old context in the readout is named beside a readout of s_{t-1}") {

@@ -1,5 +1,5 @@
 // The exams: models with planted mistakes, and correct ones, made by people who had not read the library. What is
-// planted stands in exam.tsv of tests/fixtures/exam, exam2 to exam5, what was answered at first in first_run.tsv.
+// planted stands in exam.tsv of tests/fixtures/exam, exam2 to exam7, what was answered at first in first_run.tsv.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,12 +10,14 @@
 #include <string>
 
 #include "nn/conventions/diagnosis.h"
+#include "nn/conventions/diagnosis_examples.h"
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/formats/json.h"
 
 using namespace gradus;
 using namespace gradus::diagnosis;
 using reference::Array;
+using reference::Arrays;
 
 namespace {
 
@@ -24,6 +26,8 @@ const std::string exam2 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exa
 const std::string exam3 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam3/";
 const std::string exam4 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam4/";
 const std::string exam5 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam5/";
+const std::string exam6 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam6/";
+const std::string exam7 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam7/";
 
 std::string file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -48,7 +52,8 @@ std::set<std::string> mistakes(const Verdict& v) {
 }  // namespace
 
 TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and correct models raise no alarm") {
-  const std::pair<std::string, std::size_t> exams[] = {{exam, 50}, {exam2, 14}, {exam3, 13}, {exam4, 16}, {exam5, 16}};
+  const std::pair<std::string, std::size_t> exams[] = {{exam, 50},  {exam2, 14}, {exam3, 13}, {exam4, 16},
+                                                       {exam5, 16}, {exam6, 16}, {exam7, 16}};
   for (const auto& [directory, models] : exams) {
     const Json expected = parse_json(file(directory + "expected.json"));
     REQUIRE(expected.as_object().size() == models);
@@ -64,6 +69,7 @@ TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and 
       std::size_t errors = 0;
       for (const Finding& f : v.findings) errors += f.error;
       CHECK(errors == wanted.size());  // once each, however many arrays show it
+      CHECK(v.work < 150'000'000);     // numbers computed, about a nanosecond each when it was limited
     }
   }
   const Finding* halves = nullptr;
@@ -122,6 +128,70 @@ TEST_CASE("diagnosis exam: whichever row of the batch is read, the row is found"
   INFO(v.text());
   REQUIRE(v.find("MEMORY_OTHER_EXAMPLE"));
   CHECK(v.find("MEMORY_OTHER_EXAMPLE")->sentence.en.find("row 0 from 1, 1 from 0, 2 from 2") != std::string::npos);
+}
+
+TEST_CASE("diagnosis exam: a framework's name is a claim, by what the parameters say") {
+  Trace keras = read_trace(exam7 + "case05.safetensors");
+  const Verdict two = diagnose(keras, {.claim = "keras"});
+  CHECK(two.claim == "keras_reset_after");
+  CHECK(std::any_of(two.notes.begin(), two.notes.end(),
+                    [](const Words& w) { return w.en == "the claim keras is taken for keras_reset_after"; }));
+  keras.arrays.erase("b_u");  // one bias: reset_after=False
+  CHECK(diagnose(keras, {.claim = "keras"}).claim == "keras_reset_before");
+  CHECK(parse_meta("{\"claim\": \"keras\"}").claims == "keras");
+  CHECK(parse_meta("{\"claim\": \"keras\"}").ignored.empty());
+  CHECK_THROWS(diagnose(keras, {.claim = "kerras"}));
+}
+
+TEST_CASE("diagnosis exam: a masked step anywhere keeps the state") {
+  // A right run over the real positions, read from a file whose rows have padding in front and a hole.
+  const Trace packed = make_example({.kind = TraceKind::recurrent, .padded = false, .B = 2}, {}, 4);
+  const std::size_t T = packed.arrays.at("x").dim(1), d = packed.arrays.at("h").dim(2),
+                    d_in = packed.arrays.at("x").dim(2);
+  for (const bool held : {true, false}) {
+    Arrays raw;
+    for (const auto& [name, a] : packed.arrays)
+      if (name != "h_n" && name != "mask") raw[name] = a;
+    Array x({2, T + 2, d_in}), h({2, T + 2, d}), mask({2, T + 2});
+    for (std::size_t b = 0; b < 2; ++b) {
+      std::size_t from = 0;
+      for (std::size_t t = 0; t < T + 2; ++t) {
+        const bool real = b == 0 ? t >= 2 : t != 1 && t != 3;
+        mask.at({b, t}) = real;
+        for (std::size_t k = 0; k < d_in; ++k) x.at({b, t, k}) = real ? packed.arrays.at("x").at({b, from, k}) : 7;
+        for (std::size_t k = 0; k < d; ++k)
+          h.at({b, t, k}) = real               ? packed.arrays.at("h").at({b, from, k})
+                            : held && from > 0 ? packed.arrays.at("h").at({b, from - 1, k})
+                                               : 0;
+        from += real;
+      }
+    }
+    raw["x"] = x, raw["h"] = h, raw["mask"] = mask;
+    const Verdict v = diagnose(make_trace(raw));
+    INFO(v.text());
+    CHECK(v.exit_status() == 0);
+    raw["h"].at({0, 3, 0}) += .1;
+    CHECK(diagnose(make_trace(raw)).exit_status() != 0);
+  }
+}
+
+TEST_CASE("diagnosis exam: blocks of one parameter in another order of gates than the others") {
+  for (const std::size_t gates : {3u, 4u})
+    for (const std::vector<const char*>& names : std::vector<std::vector<const char*>>{{"b", "b_u"}, {"U"}, {"W"}}) {
+      Trace trace = make_example({.kind = TraceKind::recurrent, .gates = gates}, {}, 5);
+      trace.meta.gate_order = gates == 3 ? "r,z,n" : "i,f,g,o";
+      for (const char* name : names) {  // the file has the first two gates exchanged
+        Array& a = trace.arrays.at(name);
+        const auto block = static_cast<std::ptrdiff_t>(a.data.size() / gates);
+        std::swap_ranges(a.data.begin(), a.data.begin() + block, a.data.begin() + block);
+      }
+      const Verdict v = diagnose(trace);
+      INFO(v.text());
+      CHECK(v.code() == "GATE_ORDER_DIFFERS");
+      REQUIRE(v.find("GATE_ORDER_DIFFERS"));
+      CHECK(v.find("GATE_ORDER_DIFFERS")->used.find(gates == 3 ? "gates z, r, n" : "gates f, i, g, o") !=
+            std::string::npos);
+    }
 }
 
 TEST_CASE("diagnosis exam: a finding about gradients calls them as the file does") {

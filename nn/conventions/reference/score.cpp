@@ -37,12 +37,18 @@ Vec with_bias(const ScoreConvention& c, const Arrays& arrays, Vec x) {
   return c.score == Score::mlp || find(arrays, "b_a") ? add(std::move(x), get(arrays, "b_a").data) : x;
 }
 
-// The terms of the additive score one by one, each inside or outside the tanh; b_a goes with the keys.
+// The terms of the additive score one by one, each inside or outside the tanh; b_a goes with the keys, but for the part
+// of it that is known to stand beside the query.
 double energy_by_terms(const ScoreConvention& c, const Arrays& arrays, Row q, Row h) {
   ScoreConvention outside = c;
   outside.energy = Activation::identity;
-  return weighed_energy(c.bracket == Bracket::keys_only ? outside : c, arrays, copy(q)) +
-         weighed_energy(c.bracket == Bracket::query_only ? outside : c, arrays, with_bias(c, arrays, copy(h)));
+  Vec query = copy(q), key = with_bias(c, arrays, copy(h));
+  if (const Array* own = find(arrays, "b_a_query")) {
+    query = add(std::move(query), own->data);
+    for (std::size_t k = 0; k < key.size(); ++k) key[k] -= own->data[k];
+  }
+  return weighed_energy(c.bracket == Bracket::keys_only ? outside : c, arrays, std::move(query)) +
+         weighed_energy(c.bracket == Bracket::query_only ? outside : c, arrays, std::move(key));
 }
 
 double cosine(CosineNorm by, Row q, Row h) {
