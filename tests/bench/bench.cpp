@@ -166,7 +166,8 @@ std::string table_of(const std::vector<Row>& rows, const Scale& scale, const Pla
   std::vector<std::string> headings{"case", "gradus"};
   if (against) headings.insert(headings.end(), {"torch", "ratio"});
   if (threads) headings = {"case", "1 thread", fmt::format("{} threads", plan.threads), "ratio"};
-  headings.insert(headings.end(), {"GFLOP/s", "% peak", "% nodes", "MB"});
+  if (!against) headings.push_back("GFLOP/s");  // beside the peer's columns there is no room for it
+  headings.insert(headings.end(), {"peak", "nodes", "MB"});
   if (against) headings.push_back("torch MB");
   std::vector<Align> aligns(headings.size(), Align::right);
   aligns[0] = Align::left;
@@ -182,9 +183,9 @@ std::string table_of(const std::vector<Row>& rows, const Scale& scale, const Pla
       cells.push_back(known ? number(ratio) : "");
     }
     const bool counted = result.flop_rate > 0;
-    cells.push_back(counted ? fmt::format("{:.0f}", result.flop_rate / 1e9) : "");
-    cells.push_back(counted ? fmt::format("{:.0f}", 100 * result.flop_rate / scale.peak) : "");
-    cells.push_back(result.nodes > 0 ? fmt::format("{:.0f}", 100 * result.nodes * scale.node / result.own.time) : "");
+    if (!against) cells.push_back(counted ? fmt::format("{:.0f}", result.flop_rate / 1e9) : "");
+    cells.push_back(counted ? fmt::format("{:.0f} %", 100 * result.flop_rate / scale.peak) : "");
+    cells.push_back(result.nodes > 0 ? fmt::format("{:.0f} %", 100 * result.nodes * scale.node / result.own.time) : "");
     cells.push_back(fmt::format("{:.1f}", result.own.memory));
     if (against) cells.push_back(result.peer.time > 0 ? fmt::format("{:.1f}", result.peer.memory) : "");
     table.add_row(cells);
