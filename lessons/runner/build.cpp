@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "lessons/common/interrupt.h"
+#include "lessons/runner/commands.h"
 #include "lessons/runner/process.h"
 
 namespace gradus {
@@ -61,6 +62,20 @@ std::string last_line(const std::string& text) {
 
 }  // namespace
 
+bool says_disk_full(std::string_view output) {
+  // ld writes through a mapping, and is ended by a signal where a page of it has no room.
+  for (const char* sign : {"No space left on device", "Disk quota exceeded", "ld terminated with signal 7"}) {
+    if (output.find(sign) != output.npos) return true;
+  }
+  return false;
+}
+
+std::string disk_full(Lang lang) {
+  return std::string(tr(lang,
+                        "the disk is full, so nothing could be built: make room (df -h . shows how much there is)",
+                        "磁盘已满，无法编译：请腾出空间（df -h . 显示剩余多少）"));
+}
+
 fs::path lesson_program(const fs::path& build, const std::string& lesson_id) {
   return build / "lessons" / lesson_id / lesson_id;
 }
@@ -101,6 +116,7 @@ int build_target(const fs::path& build, const std::string& target, const Termina
                 "无法启动 ninja；运行 ./gradus 会安装缺少的程序\n"));
     return 1;
   }
+  if (says_disk_full(outcome.output)) return misuse("./gradus", disk_full(lang), lang);
   complain(fmt::format(fmt::runtime(tr(lang, "{0}\n{2} was not built; all of it: ninja -C {1} {2}\n",
                                        "{0}\n{2} 编译失败；完整输出：ninja -C {1} {2}\n")),
                        compiler_words(outcome.output), build.string(), target));

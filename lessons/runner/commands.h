@@ -49,6 +49,9 @@ int grade_command(const Course& course, const std::vector<std::string>& argument
 int diagnose_command(const Course& course, const std::vector<std::string>& arguments);
 int help_command(const Course& course, const std::vector<std::string>& arguments);
 
+// A line a lesson: how far the learner is.
+std::string lesson_table(const Course& course, const Options& options);
+
 // Where the learner is, what is next, one line how: ./gradus alone.
 std::string home(const Course& course, Lang lang);
 

@@ -168,13 +168,15 @@ int prepare_check(const Course& course, const CourseLesson& lesson, const Termin
   return build_target(course.build, "exercise_" + lesson.id, terminal, lang);
 }
 
-CheckReport check_file(const Course& course, const CourseLesson& lesson, const fs::path& file,
-                       const ExerciseOptions& options, Lang lang) {
+namespace {
+
+CheckReport checked(const Course& course, const CourseLesson& lesson, const fs::path& file,
+                    const ExerciseOptions& options, Lang lang) {
   CheckReport report;
   const std::string source = read_source(file, lang, report.nothing);
   if (!report.nothing.empty()) return report;
   report.variant = variant_of(source);
-  ExerciseBuild build(course, file, source, options.sanitize);
+  ExerciseBuild build(course, file, source, options, lang);
   const fs::path object = options.check.empty() ? build.lessons() / ("libcheck_" + lesson.id + ".a") : options.check;
   const bool ready = build.compile(report) &&
                      build.link({(build.lessons() / "libgradus_exercise.so").string(), object.string()}, report);
@@ -200,7 +202,10 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
   run.environment = {"GRADUS_TOKEN=" + token,
                      "ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=0:hard_rss_limit_mb=1024",
                      "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"};
+  run.stop = options.stop;
   const JobResult ran = run_job(run);
+  report.stopped = ran.stopped;
+  if (report.stopped) return report;
   report.run_seconds = ran.seconds;
   report.printed = ran.output;
   const Records records = read_records(ran.records, token);
@@ -270,12 +275,26 @@ CheckReport check_file(const Course& course, const CourseLesson& lesson, const f
   return report;
 }
 
+}  // namespace
+
+CheckReport check_file(const Course& course, const CourseLesson& lesson, const fs::path& file,
+                       const ExerciseOptions& options, Lang lang) {
+  try {
+    return checked(course, lesson, file, options, lang);
+  } catch (const FileError& error) {
+    if (!says_disk_full(error.what())) throw;
+    CheckReport report;
+    report.nothing = disk_full(lang);
+    return report;
+  }
+}
+
 CheckReport build_mine(const Course& course, const CourseLesson& lesson, const fs::path& file, Lang lang,
                        fs::path& program) {
   CheckReport report;
   const std::string source = read_source(file, lang, report.nothing);
   if (!report.nothing.empty()) return report;
-  ExerciseBuild build(course, file, source, false);
+  ExerciseBuild build(course, file, source, {}, lang);
   if (!build.compile(report) || !build.link({(build.lessons() / ("libmine_" + lesson.id + ".so")).string()}, report)) {
     return report;
   }

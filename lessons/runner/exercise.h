@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ struct PartReport {
 };
 
 struct CheckReport {
-  std::string nothing;  // why there was nothing to check, in the language asked for; empty: it was checked
+  std::string nothing;   // why there was nothing to check, in the language asked for; empty: it was checked
+  bool stopped = false;  // by ExerciseOptions::stop: the rest says nothing
   bool passed = false;
   int variant = 0;                      // which the file says it is
   std::vector<PartReport> parts;        // empty when the file did not come as far as running
@@ -49,6 +51,7 @@ struct ExerciseOptions {
   bool sanitize = false;   // under AddressSanitizer and UndefinedBehaviorSanitizer
   bool fenced = false;     // without network, and without other files than it needs, where the system allows it
   std::filesystem::path check = {};  // a check to be linked instead of the lesson's own: an object file
+  std::function<bool()> stop = {};   // asked all the time; true breaks the check off
 };
 
 // Builds the lesson's check, if that is needed. 0, or the exit code after a message on stderr.
@@ -76,7 +79,9 @@ int variant_of(const std::string& source);
 
 // The lesson that the first word names, or without one the current one; null after a line on stderr.
 const CourseLesson* current_lesson(const Course& course, const std::vector<std::string>& words, Lang lang);
-// Puts the outcome of a check of the learner's own file into the state.
+// The last text of the learner that passed; there is none before.
+std::filesystem::path passed_copy(const Course& course, const CourseLesson& lesson);
+// Puts the outcome of a check of the learner's own file into the state, and keeps what passed.
 void remember_check(const Course& course, const CourseLesson& lesson, const CheckReport& report,
                     const std::filesystem::path& file);
 // The functions that the lesson has hints for, in the order of its hints.md.

@@ -10,6 +10,7 @@
 #include <charconv>
 
 #include "lessons/common/files.h"
+#include "lessons/runner/build.h"
 #include "lessons/runner/compiler_errors.h"
 #include "lessons/runner/process.h"
 
@@ -56,6 +57,13 @@ void remove_old(const fs::path& parent) {
     std::from_chars(name.data(), name.data() + name.size(), owner);
     if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
   }
+}
+
+// A tool that came to no end of its own, or to one that the learner's text has no part in: said in the report.
+bool is_no_verdict(const JobResult& result, Lang lang, CheckReport& report) {
+  report.stopped = result.stopped;
+  if (result.started && result.exit_code != 0 && says_disk_full(result.output)) report.nothing = disk_full(lang);
+  return report.stopped || !report.nothing.empty();
 }
 
 std::string line_of(const std::string& text, int number) {
@@ -115,6 +123,11 @@ std::string read_source(const fs::path& file, Lang lang, std::string& nothing) {
     nothing = cause.what();
     return "";
   }
+  const std::string_view mark = std::string_view(text).substr(0, 2);
+  if (mark == "\xFF\xFE" || mark == "\xFE\xFF") {
+    return say_why("{} is saved as UTF-16: save it as UTF-8 (Notepad: Save as, Encoding)",
+                   "{} 保存成了 UTF-16：请另存为 UTF-8（记事本：另存为，编码）");
+  }
   if (text.find('\0') != text.npos)
     return say_why("{} is a binary file, no C++ text", "{} 是二进制文件，不是 C++ 源代码");
   if (text.find_first_not_of(" \t\r\n") == text.npos) return say_why("{} is empty", "{} 是空的");
@@ -150,13 +163,15 @@ Scratch::~Scratch() {
   fs::remove_all(directory_, ignored);
 }
 
-ExerciseBuild::ExerciseBuild(const Course& course, const fs::path& file, std::string source, bool sanitize)
+ExerciseBuild::ExerciseBuild(const Course& course, const fs::path& file, std::string source,
+                             const ExerciseOptions& options, Lang lang)
     : tools_(read_tools(course.build)),
       scratch_(course.build),
       lessons_(fs::absolute(course.build) / "lessons"),
       source_(std::move(source)),
       absolute_(fs::weakly_canonical(file).string()),
-      sanitize_(sanitize) {
+      options_(options),
+      lang_(lang) {
   std::error_code error;
   const fs::path relative = fs::relative(absolute_, course.root, error);
   const bool inside = !error && !relative.empty() && *relative.begin() != "..";
@@ -175,17 +190,21 @@ bool ExerciseBuild::compile(CheckReport& report) {
   // The precompiled headers go with the usual options only.
   const std::vector<std::string> headers = {"-include", (lessons_ / "exercise_headers.h").string()};
   const std::vector<std::string> none;
-  job.words = joined({tools_.compiler,
-                      tools_.compile,
-                      sanitize_ ? sanitizers : none,
-                      sanitize_ ? none : headers,
-                      {"-fdiagnostics-color=never", "-c", absolute_, "-o", (scratch_ / "mine.o").string()}});
+  job.words =
+      joined({tools_.compiler,
+              tools_.compile,
+              options_.sanitize ? sanitizers : none,
+              options_.sanitize ? none : headers,
+              // C++ whatever the file is called.
+              {"-fdiagnostics-color=never", "-x", "c++", "-c", absolute_, "-o", (scratch_ / "mine.o").string()}});
   job.environment = {"LC_ALL=C", "CCACHE_DISABLE=1"};
   job.wall_seconds = compile_wall_seconds;
   job.memory_mb = compiler_memory_mb;
   job.file_mb = object_mb;
+  job.stop = options_.stop;
   const JobResult compiled = run_job(job);
   report.compile_seconds = compiled.seconds;
+  if (is_no_verdict(compiled, lang_, report)) return false;
   if (!compiled.started || compiled.timed_out) {
     report.first =
         compiled.timed_out
@@ -233,14 +252,16 @@ bool ExerciseBuild::link(const std::vector<std::string>& libraries, CheckReport&
   Job job;
   job.words = joined({tools_.compiler,
                       tools_.link,
-                      sanitize_ ? sanitizers : std::vector<std::string>(),
+                      options_.sanitize ? sanitizers : std::vector<std::string>(),
                       {"-no-pie", (scratch_ / "mine.o").string()},
                       libraries,
                       {"-Wl,-rpath," + lessons_.string(), "-o", program().string()}});
   job.environment = {"LC_ALL=C", "CCACHE_DISABLE=1"};
   job.wall_seconds = compile_wall_seconds;
+  job.stop = options_.stop;
   const JobResult linked = run_job(job);
   report.compile_seconds += linked.seconds;
+  if (is_no_verdict(linked, lang_, report)) return false;
   if (linked.exit_code != 0) {
     const std::string missing = missing_function(linked.output);
     report.first =

@@ -38,9 +38,10 @@ class Scratch {
 
 class ExerciseBuild {
  public:
-  ExerciseBuild(const Course& course, const std::filesystem::path& file, std::string source, bool sanitize);
+  ExerciseBuild(const Course& course, const std::filesystem::path& file, std::string source,
+                const ExerciseOptions& options, Lang lang);
 
-  // One after the other; false: report.first says what is wrong.
+  // One after the other; false: the report says why, in `first`, `nothing` or `stopped`.
   bool compile(CheckReport& report);
   bool link(const std::vector<std::string>& libraries, CheckReport& report);
 
@@ -57,7 +58,8 @@ class ExerciseBuild {
   Scratch scratch_;
   std::filesystem::path lessons_;
   std::string source_, absolute_, shown_;
-  bool sanitize_;
+  ExerciseOptions options_;
+  Lang lang_;
 };
 
 }  // namespace gradus

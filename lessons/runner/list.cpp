@@ -32,6 +32,23 @@ std::string hanging(const std::string& line, int width) {
 
 }  // namespace
 
+std::string lesson_table(const Course& course, const Options& options) {
+  const Lang lang = options.lang;
+  Table table({std::string(tr(lang, "lesson", "课程")), std::string(tr(lang, "about", "内容")),
+               std::string(tr(lang, "minutes", "分钟")), std::string(tr(lang, "exercise", "练习")),
+               std::string(tr(lang, "run", "已运行"))},
+              {Align::left, Align::left, Align::right, Align::left, Align::left});
+  const CourseState state = read_state(course);
+  for (const CourseLesson& lesson : course.lessons) {
+    std::error_code ignored;
+    const bool was_run = std::filesystem::exists(output_directory(options, lesson.id) / "metrics.json", ignored);
+    table.add_row({lesson.number() + " " + lesson.slug(), std::string(tr(lang, lesson.title_en, lesson.title_zh)),
+                   lesson.minutes ? fmt::format("{}", *lesson.minutes) : "",
+                   exercise_state(course, lesson, state, lang), std::string(was_run ? tr(lang, "yes", "是") : "")});
+  }
+  return table.text(find_terminal(options));
+}
+
 int list_command(const Course& course, const std::vector<std::string>& arguments) {
   const CommandSpec spec = {.program = "./gradus list",
                             .about_en = "Shows the lessons.",
@@ -43,21 +60,9 @@ int list_command(const Course& course, const std::vector<std::string>& arguments
                             .defaults = course.defaults};
   const ParsedCommand parsed = parse_command(spec, arguments);
   if (parsed.exit_code) return leave(parsed);
+  say(lesson_table(course, parsed.options));
   const Lang lang = parsed.options.lang;
-  Table table({std::string(tr(lang, "lesson", "课程")), std::string(tr(lang, "about", "内容")),
-               std::string(tr(lang, "minutes", "分钟")), std::string(tr(lang, "exercise", "练习")),
-               std::string(tr(lang, "run", "已运行"))},
-              {Align::left, Align::left, Align::right, Align::left, Align::left});
-  const CourseState state = read_state(course);
-  for (const CourseLesson& lesson : course.lessons) {
-    std::error_code ignored;
-    const bool was_run = std::filesystem::exists(output_directory(parsed.options, lesson.id) / "metrics.json", ignored);
-    table.add_row({lesson.number() + " " + lesson.slug(), std::string(tr(lang, lesson.title_en, lesson.title_zh)),
-                   lesson.minutes ? fmt::format("{}", *lesson.minutes) : "",
-                   exercise_state(course, lesson, state, lang), std::string(was_run ? tr(lang, "yes", "是") : "")});
-  }
   const Terminal terminal = find_terminal(parsed.options);
-  say(table.text(terminal));
   say(fmt::format("\n{}\n", tr(lang, "What you write in each exercise:", "每个练习要写的函数：")));
   for (const CourseLesson& lesson : course.lessons) {
     if (!has_exercise(course, lesson)) continue;

@@ -120,12 +120,14 @@ JobResult run_job(const Job& job) {
   bool killed = false;
   const auto look_at_the_clock = [&] {
     const bool late = job.wall_seconds > 0 && elapsed() > job.wall_seconds;
-    if (killed || (!late && !interrupted())) return;
-    if (late && asked_at < 0) {
+    if (!killed && job.stop && !result.stopped) result.stopped = job.stop();
+    const bool at_once = result.stopped || interrupted();
+    if (killed || (!late && !at_once)) return;
+    if (!at_once && asked_at < 0) {
       result.timed_out = true;
       asked_at = elapsed();
       ::kill(-child, SIGXCPU);
-    } else if (interrupted() || elapsed() > asked_at + 0.5) {
+    } else if (at_once || elapsed() > asked_at + 0.5) {
       killed = true;
       ::kill(-child, SIGKILL);
     }

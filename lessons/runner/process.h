@@ -22,11 +22,13 @@ struct Job {
   std::optional<Sandbox> sandbox = {};             // what else it may not do
   std::vector<std::string> environment;            // "NAME=value", beside what is there
   std::function<void(const std::string& output_so_far)> watch = {};
+  std::function<bool()> stop = {};  // asked some twenty times a second; true ends it
 };
 
 struct JobResult {
   bool started = true;     // false: `output` says why not
   bool timed_out = false;  // wall or CPU time
+  bool stopped = false;    // Job::stop said so
   int exit_code = 0;       // 128 + signal when a signal ended it
   int signal = 0;          // 0: it left by itself
   double seconds = 0;      // wall
@@ -34,8 +36,8 @@ struct JobResult {
   std::string records;     // what came through the private pipe
 };
 
-// Runs it to its end with nothing on stdin, and ends all that it started when time is up, when Ctrl-C is pressed (see
-// interrupt.h) or when this program dies.
+// Runs it to its end with nothing on stdin, and ends all that it started when time is up, when `stop` says so, when
+// Ctrl-C is pressed (see interrupt.h) or when this program dies.
 JobResult run_job(const Job& job);
 
 }  // namespace gradus

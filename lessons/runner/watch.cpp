@@ -50,13 +50,16 @@ class SingleKeys {
   SingleKeys(const SingleKeys&) = delete;
   SingleKeys& operator=(const SingleKeys&) = delete;
 
-  // The next key within the time, or 0. Without a terminal: 'q' at the end of the input.
+  // At the end of an input that is no terminal.
+  static constexpr char no_more = '\4';
+
+  // The next key within the time, or 0.
   char wait(int milliseconds) const {
     struct pollfd waiting = {STDIN_FILENO, POLLIN, 0};
     if (::poll(&waiting, 1, milliseconds) <= 0) return 0;
     char key = 0;
     const ssize_t got = ::read(STDIN_FILENO, &key, 1);
-    if (got == 0 && !is_terminal_) return 'q';
+    if (got == 0 && !is_terminal_) return no_more;
     return got == 1 ? key : '\0';
   }
 
@@ -72,22 +75,64 @@ class Watcher {
 
   int run() {
     if (const int code = take_up(*lesson_); code != 0) return code;
-    const SingleKeys keys;
     check(false);
     while (!interrupted()) {
-      const char key = keys.wait(30);
-      if (key == 'q') break;
-      if (key == 'h') say(next_hint(course_, *lesson_, "", false, options_.lang));
-      if (key == 'l') list_command(course_, display_arguments());
+      const char key = pressed_ != 0 ? pressed_ : keys_.wait(30);
+      pressed_ = 0;
+      if (key == 'q' || key == SingleKeys::no_more) break;
       if (key == 'n') go_on();
-      if (key == 'h' || key == 'l') say(keys_line());
-      // An empty file is one that an editor is about to write.
-      if (const Stamp now = stamp_of(file()); now != seen_ && now.size > 0) check(true);
+      else answer(key);
+      look_for_the_file();
+      if (is_saved()) check(true);
     }
     return interrupted() ? 130 : 0;
   }
 
  private:
+  // Shows what the key asks for; false when it asks for nothing of that kind.
+  bool answer(char key) {
+    if (key == 'h') say(next_hint(course_, *lesson_, "", false, options_.lang));
+    else if (key == 'l') say(lesson_table(course_, options_));
+    else return false;
+    say(keys_line());
+    return true;
+  }
+
+  // An empty file is one that an editor is about to write.
+  bool is_saved() const {
+    const Stamp now = stamp_of(file());
+    return now != seen_ && now.size > 0;
+  }
+
+  // Editors take a file away for a moment when they save. One that stays away is gone, and that is said once; when it
+  // is back it counts as saved, whatever its time is.
+  void look_for_the_file() {
+    std::error_code ignored;
+    const auto now = std::chrono::steady_clock::now();
+    if (fs::exists(file(), ignored)) {
+      there_at_ = now;
+    } else if (seen_ != Stamp{} && now - there_at_ > std::chrono::milliseconds(500)) {
+      seen_ = Stamp{};
+      say_gone();
+    }
+  }
+
+  void say_gone() {
+    const Lang lang = options_.lang;
+    std::string text = fmt::format(fmt::runtime(tr(lang, "\n{} is gone: ./gradus start {} puts a new one there",
+                                                   "\n{} 不见了：./gradus start {} 会放一份新的")),
+                                   shown(file()), lesson_->number());
+    std::error_code ignored;
+    if (const fs::path kept = passed_copy(course_, *lesson_); fs::exists(kept, ignored)) {
+      text += fmt::format(
+          fmt::runtime(tr(lang, "; the last text that passed is kept in {}", "；最近一次通过的内容保存在 {}")),
+          shown(kept));
+    }
+    say(wrap_to_width(text, terminal_.width) + "\n" + keys_line());
+  }
+
+  std::string shown(const fs::path& path) const { return fs::relative(path, course_.root).string(); }
+
   fs::path file() const { return exercise_files(course_, *lesson_).mine; }
 
   std::vector<std::string> display_arguments() const {
@@ -117,22 +162,36 @@ class Watcher {
     seen_ = stamp_of(file());
     terminal_ = find_terminal(options_);  // its width may have changed
     if (terminal_.live) say(std::string(tr(options_.lang, "checking ...", "正在检查……")));
-    const CheckReport report = check_file(course_, *lesson_, file(), {}, options_.lang);
+    ExerciseOptions options;
+    bool answered = false;
+    options.stop = [&] { return breaks_off(answered); };
+    const CheckReport report = check_file(course_, *lesson_, file(), options, options_.lang);
+    there_at_ = std::chrono::steady_clock::now();
+    if (report.stopped) return;
     // From the file's own time on, so that noticing the save counts too.
     if (was_saved)
       seconds_.push_back(std::chrono::duration<double>(fs::file_time_type::clock::now() - seen_.time).count());
     if (interrupted()) return;
-    if (terminal_.live) say("\x1b[2J\x1b[3J\x1b[H");  // the screen shows one verdict, and it stays
+    if (terminal_.live && !answered) say("\x1b[2J\x1b[3J\x1b[H");  // the screen shows one verdict, and it stays
     if (!report.nothing.empty()) {
       say(report.nothing + "\n");
     } else {
       remember_check(course_, *lesson_, report, file());
       say(full_report(course_, *lesson_, report, terminal_, options_.lang));
       if (was_saved) say(timing());
-      say(fmt::format(fmt::runtime(tr(options_.lang, "  file      {}\n", "  文件      {}\n")),
-                      fs::relative(file(), course_.root).string()));
+      say(fmt::format(fmt::runtime(tr(options_.lang, "  file      {}\n", "  文件      {}\n")), shown(file())));
     }
     say(keys_line());
+  }
+
+  // While a check is running: keys are answered, and a save or a key that leads elsewhere ends it.
+  bool breaks_off(bool& answered) {
+    const char key = keys_.wait(0);
+    if (key == 'q') pressed_ = key;
+    if (key == 'n' && has_passed()) pressed_ = key;
+    else if (key == 'n') go_on();
+    answered = answer(key) || key == 'n' || answered;
+    return pressed_ != 0 || is_saved();
   }
 
   // From save to verdict: this one, and over the session.
@@ -145,11 +204,16 @@ class Watcher {
         seconds_.back(), sorted.size(), sorted[sorted.size() / 2], sorted.back());
   }
 
+  bool has_passed() const { return read_state(course_).get(lesson_->id, "state") == "passed"; }
+
   // To the next lesson with an exercise, once this one has passed.
   void go_on() {
     const Lang lang = options_.lang;
-    if (read_state(course_).get(lesson_->id, "state") != "passed") {
-      say(std::string(tr(lang, "this one first\n", "先完成这一课\n")) + keys_line());
+    if (!has_passed()) {
+      say(fmt::format(fmt::runtime(tr(lang, "\nnot passed yet: n goes on once the check of lesson {} finds nothing\n",
+                                      "\n还没有通过：第 {} 课的检查全部通过之后，n 才会继续\n")),
+                      lesson_->number()) +
+          keys_line());
       return;
     }
     for (const CourseLesson& other : course_.lessons) {
@@ -164,7 +228,10 @@ class Watcher {
   const CourseLesson* lesson_;
   Options options_;
   Terminal terminal_;
+  SingleKeys keys_;
+  char pressed_ = 0;  // during a check, and still to be done
   Stamp seen_;
+  std::chrono::steady_clock::time_point there_at_;
   std::vector<double> seconds_;
 };
 

@@ -142,6 +142,15 @@ lesson 10_lamport 'echo'
 check 'a beginning of two names' 2 '' "'l' may be 10_lamport, 10_luong" run l
 holds 'building takes the lock of the script' test -e "$root/build/gradus_lock"
 
+# A compiler whose disk is full: nothing is the learner's fault.
+printf '#!/bin/sh\necho "fatal error: error writing to mine.s: No space left on device" >&2\nexit 1\n' >"$scratch/compiler"
+chmod +x "$scratch/compiler"
+printf '[compiler]\n%s\n' "$scratch/compiler" >"$root/build/lessons/exercise.conf"
+echo 'build exercise_09_bahdanau: phony' >>"$root/build/build.ninja"
+echo '// mine' >"$root/lessons/09_bahdanau/exercise.cpp"
+check 'a full disk is not the learner'"'"'s mistake' 2 '' 'the disk is full' check 09 --file "$root/lessons/09_bahdanau/exercise.cpp"
+rm "$root/lessons/09_bahdanau/exercise.cpp"
+
 printf '#!/bin/sh\necho "<new program>"\n' >"$root/lessons/08_scores/program.sh"
 touch -d '+5 seconds' "$root/lessons/08_scores/program.sh"
 check 'a changed lesson is built again' 0 '<new program>' '' run 08

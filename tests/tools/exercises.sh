@@ -166,6 +166,12 @@ head -c 4096 "$runner" >"$work/binary.cpp"
 check 'a missing file' nothing "$work/none.cpp" 'there is no file'
 check 'a directory' nothing "$work" 'is a directory'
 check 'a binary file' nothing "$work/binary.cpp" 'binary file'
+printf '\377\376i\0n\0t\0' >"$work/utf16.cpp"
+check 'a file in UTF-16' nothing "$work/utf16.cpp" 'is saved as UTF-16: save it as UTF-8'
+for name in x x.txt x.bak x.h; do
+  cp "$root/lessons/09_bahdanau/solution.cpp" "$work/$name"
+  check "a right file that is called $name" verdict_is "$work/$name" 09 0 PASSED ''
+done
 check 'an empty file' nothing "$work/empty.cpp" 'is empty'
 check 'a device' nothing /dev/zero 'is no ordinary file'
 
@@ -194,6 +200,41 @@ check 'hint: after a compile error' hint_after 's/tanh(q_everywhere/tahn(q_every
 check 'hint: after a crash' hint_after 's/^  const Var q = /  *(volatile int*)nullptr = 3;\n&/' 'additive_score, hints'
 check 'hint: after a missing function' hint_after 's/^Var additive_score/Var additive_scores/' 'additive_score, hints'
 check 'hint: where no function is known' hint_after 's|^// Lesson.*|#include "no_such_file.h"|' 'names no function'
+# watch, its keys through a pipe. watching STEPS TEXT: does the steps, ends the input, and TEXT was shown.
+watching() {
+  mkfifo "$work/keys"
+  gradus_watch <"$work/keys" >"$work/out" 2>&1 &
+  watcher=$!
+  exec 3>"$work/keys"
+  "$1"
+  exec 3>&-
+  wait "$watcher"
+  watched=$?
+  rm "$work/keys"
+  { [ -z "$2" ] || grep -qF -e "$2" "$work/out"; } && [ "$watched" = 0 ] || { echo "exit code $watched"; cat "$work/out"; return 1; }
+}
+gradus_watch() { exec timeout -s KILL "$patience" "$runner" --root "$course" --build "$build" watch 09; }
+appears() {  # TEXT: within 20 s
+  for i in $(seq 200); do grep -qF -e "$1" "$work/out" && return 0; sleep 0.1; done
+  return 1
+}
+loops() { cp "$root/tests/fixtures/exercises/endless_loop.cpp" "$mine"; }
+key() { printf '%s' "$1" >&3; }
+patience=60
+quits() { sleep 2; key q; }
+saves() { sleep 2; cp "$root/lessons/09_bahdanau/exercise.cpp" "$mine"; appears NOT_WRITTEN; }
+asks() { sleep 2; key l; appears 'bahdanau'; key n; appears 'not passed yet'; key q; }
+deletes() { appears NOT_WRITTEN; rm "$mine"; appears 'is gone'; cp "$root/lessons/09_bahdanau/solution.cpp" "$mine"; appears 'Lesson 09 passed'; }
+sooner() { began=$(date +%s); "$@" && [ $(($(date +%s) - began)) -le 6 ]; }
+loops
+check 'watch: q ends a running check' sooner watching quits ''
+check 'watch: a save ends a running check, and the new text is looked at' sooner watching saves NOT_WRITTEN
+loops
+check 'watch: keys answer during a check' sooner watching asks 'not passed yet'
+check 'watch: the list is short' sh -c "! grep -q 'What you write' '$work/out'"
+cp "$root/lessons/09_bahdanau/exercise.cpp" "$mine"
+check 'watch: a deleted file, and its return' watching deletes 'work/09_bahdanau/exercise.cpp is gone: ./gradus start 09'
+check 'watch: what passed is kept' cmp "$root/lessons/09_bahdanau/solution.cpp" "$course/work/09_bahdanau/exercise.passed.cpp"
 cp "$root/lessons/09_bahdanau/exercise.cpp" "$mine"
 echo '// mine' >>"$mine"
 check 'start again overwrites nothing' says 'stays as it is' gradus start 09
