@@ -96,7 +96,7 @@ int run(const Options& options) {
       fmt::runtime(tr(lang,
                       "pictures and numbers: {}\nnow draw views of your own: ./gradus try 01 \"3 4 transpose 0 1\"\n",
                       "图和数据在：{}\n换上你自己的视图：./gradus try 01 \"3 4 transpose 0 1\"\n")),
-      out.string()));
+      metrics.place().string()));
   return metrics.write();
 }
 

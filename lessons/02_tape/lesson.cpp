@@ -86,7 +86,7 @@ int run(const Options& options) {
   say(metrics.target_table(terminal, lang));
   say(fmt::format(fmt::runtime(tr(lang, "pictures and numbers: {}\nnow ask the net: ./gradus try 02 \"0.5\"\n",
                                   "图和数据都在：{}\n现在可以问这个网络：./gradus try 02 \"0.5\"\n")),
-                  output_directory(options, lesson.id).string()));
+                  metrics.place().string()));
   return metrics.write();
 }
 

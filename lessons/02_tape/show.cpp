@@ -272,7 +272,7 @@ void add_fit(const Fit& scalars, const Fit& vars, Metrics& metrics) {
   double gap = 0;
   const std::size_t both = std::min(scalars.loss.size(), vars.loss.size());  // Ctrl-C may have cut one short
   for (std::size_t i = 0; i < both; ++i) gap = std::max(gap, std::fabs(scalars.loss[i] - vars.loss[i]));
-  metrics.at_most({"last loss", "最后的损失"}, 1e-3, scalars.loss.back());
+  metrics.loss_at_most({"last loss", "最后的损失"}, 1e-3, scalars.loss.back());
   metrics.at_most({"largest difference between the two losses", "两种损失的最大差"}, 1e-10, gap);
   metrics.curve("loss", scalars.step, scalars.loss);
   const Words fit("two neurons", "两个神经元");

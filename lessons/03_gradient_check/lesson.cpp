@@ -80,7 +80,7 @@ int run(const Options& options) {
       fmt::runtime(
           tr(lang, "pictures and numbers: {}\nnow try a formula of your own: ./gradus try 03 \"x * tanh(x) at 0.5\"\n",
              "图和数据都在：{}\n现在可以试自己的公式：./gradus try 03 \"x * tanh(x) at 0.5\"\n")),
-      out.string()));
+      metrics.place().string()));
   return metrics.write();
 }
 

@@ -61,11 +61,11 @@ std::string nets_table(const std::vector<Training>& nets, std::uint64_t seed, co
   show.metrics.holds(
       {"the self check accepts the right net and rejects both others", "自检接受正确的网络，拒绝另外两个"},
       {"as it should", "理应如此"}, as_expected);
-  show.metrics.at_most({"last loss, right backward", "最后的损失，正确的反向"}, 0.01, nets[0].last_loss);
-  show.metrics.at_most({"wrong bias: last loss over first loss", "偏置写错：最后与最初损失之比"}, 0.2,
-                       nets[1].last_loss / nets[1].first_loss);
-  show.metrics.at_most({"wrong tanh: last loss over first loss", "tanh 写错：最后与最初损失之比"}, 0.2,
-                       nets[2].last_loss / nets[2].first_loss);
+  show.metrics.loss_at_most({"last loss, right backward", "最后的损失，正确的反向"}, 0.01, nets[0].last_loss);
+  show.metrics.loss_at_most({"wrong bias: last loss over first loss", "偏置写错：最后与最初损失之比"}, 0.2,
+                            nets[1].last_loss / nets[1].first_loss);
+  show.metrics.loss_at_most({"wrong tanh: last loss over first loss", "tanh 写错：最后与最初损失之比"}, 0.2,
+                            nets[2].last_loss / nets[2].first_loss);
   return table.text(show.terminal) +
          fmt::format(
              fmt::runtime(show.say("The check of 25 parameters computed the loss {} times; backward ran once.\n",

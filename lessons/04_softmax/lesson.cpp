@@ -105,7 +105,7 @@ int run(const Options& options) {
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures and numbers: {}\nnow type scores of your own: ./gradus try 04 \"2 1 -1\"\n",
                       "图和数据在：{}\n换上你自己的分数：./gradus try 04 \"2 1 -1\"\n")),
-      output_directory(options, lesson.id).string()));
+      metrics.place().string()));
   return metrics.write();
 }
 

@@ -111,7 +111,7 @@ int run(const Options& options) {
   say(metrics.target_table(terminal, lang));
   say(fmt::format(fmt::runtime(tr(lang, "pictures and numbers: {}\nnow ask it: ./gradus try 05 \"point 1.5 -0.3\"\n",
                                   "图和数据在：{}\n现在可以问它：./gradus try 05 \"point 1.5 -0.3\"\n")),
-                  output_directory(options, lesson.id).string()));
+                  metrics.place().string()));
   return metrics.write();
 }
 

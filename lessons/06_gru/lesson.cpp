@@ -63,7 +63,7 @@ int run(const Options& options) {
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures, numbers and both models: {}\nnow let it write: ./gradus try 06 \"The state\"\n",
                       "图、数据和两个模型都在：{}\n现在可以让它写：./gradus try 06 \"状态\"\n")),
-      output_directory(options, lesson.id).string()));
+      metrics.place().string()));
   return metrics.write();
 }
 

@@ -68,7 +68,7 @@ int run(const Options& options) {
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures, numbers and the model: {}\nnow ask it: ./gradus try 07 \"3 1 4 1 5 9 2 6\"\n",
                       "图、数据和模型都在：{}\n现在可以问它：./gradus try 07 \"3 1 4 1 5 9 2 6\"\n")),
-      output_directory(options, lesson.id).string()));
+      metrics.place().string()));
   return metrics.write();
 }
 

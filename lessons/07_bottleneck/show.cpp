@@ -237,7 +237,7 @@ void report(const Findings& f, Metrics& metrics) {
                        s.length == 10 ? 0.95 : 0.8, s.best);
     metrics.set(fmt::format("s_0 at {}", s.length), Json::object({{"encoder", s.encoder}, {"searched", s.best}}));
   }
-  metrics.at_most({"training loss, shift missing", "训练损失，忘了移位"}, 0.05, f.shift_missing.trained.loss);
+  metrics.loss_at_most({"training loss, shift missing", "训练损失，忘了移位"}, 0.05, f.shift_missing.trained.loss);
   metrics.at_most({"accuracy at 10, shift missing", "长度 10 的准确率，忘了移位"}, 0.3,
                   f.shift_missing.accuracy.greedy[1]);
   add_numbers(f, metrics);

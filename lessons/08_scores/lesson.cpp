@@ -104,7 +104,7 @@ int run(const Options& options) {
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures and numbers: {}\nnow ask it: ./gradus try 08 \"cat=3 dog=7 sun=1 ? 狗\"\n",
                       "图和数据在：{}\n现在可以问它：./gradus try 08 \"cat=3 dog=7 sun=1 ? 狗\"\n")),
-      output_directory(options, lesson.id).string()));
+      metrics.place().string()));
   return metrics.write();
 }
 

@@ -67,32 +67,47 @@ Accuracy measure(const Trainee& attention, const Trainee& plain, std::int64_t se
   return result;
 }
 
-std::string header(const Trainee& attention, const Trainee& plain, const Sizes& sizes, std::uint64_t seed, Lang lang) {
+std::string header(const Trainee& attention, const Trainee& plain, const Sizes& sizes, const Options& options) {
+  const Lang lang = options.lang;
+  const std::string lengths = fmt::format(
+      fmt::runtime(options.no_curriculum
+                       ? tr(lang,
+                            "no curriculum: lengths 1 to {1} from the first step on; the accuracy below is theirs\n",
+                            "不用课程学习：从第一步起长度就是 1 到 {1}；下面训练时的准确率就是这些长度上的\n")
+                       : tr(lang,
+                            "curriculum: lengths 1 to {0}, then one longer after every step at which over 95 %\n"
+                            "of the latest tokens were right; accuracy while training is at these lengths\n",
+                            "课程学习：长度先是 1 到 {0}，每当最近的词有 95 % 以上正确，就加长 1；\n"
+                            "训练时显示的准确率，就是当时这些长度上的\n")),
+      Curriculum().longest, copy_longest);
   return fmt::format(fmt::runtime(tr(lang,
-                                     "copy digits, lengths 1 to {}; chance level {:.0f} %\n"
+                                     "copy digits, lengths up to {}; chance level {:.0f} %\n"
+                                     "{}"
                                      "seed {}, {} steps of {} sequences for each model\n"
                                      "d_emb {}, d_s {}, d_h {}, d_attn {}\n"
                                      "{} parameters with attention, {} without\n"
                                      "additive_keys, additive_score, decoder_step: {}\n",
-                                     "复制数字，长度 1 到 {}；随机水平 {:.0f} %\n"
+                                     "复制数字，最长 {}；随机水平 {:.0f} %\n"
+                                     "{}"
                                      "种子 {}，每个模型训练 {} 步，每步 {} 个序列\n"
                                      "d_emb {}，d_s {}，d_h {}，d_attn {}\n"
                                      "有注意力 {} 个参数，无注意力 {} 个\n"
                                      "additive_keys、additive_score、decoder_step：{}\n")),
-                     copy_longest, 100.0 / static_cast<double>(copy_vocab), seed, attention.steps, sizes.batch,
-                     sizes.d_emb, sizes.d_s, 2 * sizes.d_hidden, sizes.d_attn, count(parameters(attention.model)),
-                     count(parameters(plain.model)), taught_parts().whose.in(lang));
+                     copy_longest, 100.0 / static_cast<double>(copy_vocab), lengths, options.seed, attention.steps,
+                     sizes.batch, sizes.d_emb, sizes.d_s, 2 * sizes.d_hidden, sizes.d_attn,
+                     count(parameters(attention.model)), count(parameters(plain.model)), taught_parts().whose.in(lang));
 }
 
-std::string so_far(const Trainee& attention, Lang lang) {
+std::string so_far(const Trainee& attention, const Options& options) {
+  const Lang lang = options.lang;
   return fmt::format(
       fmt::runtime(
           tr(lang,
              "\nInterrupted after step {} of {}. What follows is what the models can do so far; both are saved.\n"
-             "To go on: ./gradus run 09 --resume\n",
+             "To go on: ./gradus run 09 --resume{}\n",
              "\n在第 {} 步（共 {} 步）中断。下面是模型到目前为止的表现；两个模型都已保存。\n"
-             "继续训练：./gradus run 09 --resume\n")),
-      attention.step, attention.steps);
+             "继续训练：./gradus run 09 --resume{}\n")),
+      attention.step, attention.steps, options.no_curriculum ? " --no-curriculum" : "");
 }
 
 void record(const Trainee& attention, const Trainee& plain, const Accuracy& accuracy, const Sizes& sizes,
@@ -120,11 +135,19 @@ void record(const Trainee& attention, const Trainee& plain, const Accuracy& accu
   for (std::size_t i = 0; i < std::size(copy_lengths); ++i)
     add_row({", with attention", "，有注意力"}, i, accuracy.attention[i]);
   for (std::size_t i = 0; i < std::size(copy_lengths); ++i) add_row({", without", "，无注意力"}, i, accuracy.plain[i]);
+  const auto add_longest = [&](const Words& row, const Trainee& trained) {
+    metrics.across_seeds("curriculum", {"longest length in training", "训练时的最长长度"}, row,
+                         std::to_string(trained.curriculum.longest));
+  };
+  add_longest({"with attention", "有注意力"}, attention);
+  add_longest({"without", "无注意力"}, plain);
   metrics.at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 120, metrics.cpu_seconds());
   metrics.curve("accuracy against length, with attention", lengths_as_numbers(), accuracy.attention);
   metrics.curve("accuracy against length, without attention", lengths_as_numbers(), accuracy.plain);
   metrics.curve("training loss, with attention", attention.curve.step, attention.curve.loss);
   metrics.curve("training loss, without attention", plain.curve.step, plain.curve.loss);
+  metrics.curve("longest length in training, with attention", attention.curve.step, attention.curve.longest);
+  metrics.curve("longest length in training, without attention", plain.curve.step, plain.curve.longest);
 }
 
 LineChart accuracy_chart(const Accuracy& accuracy, Lang lang) {
@@ -142,7 +165,7 @@ LineChart accuracy_chart(const Accuracy& accuracy, Lang lang) {
   return chart;
 }
 
-LineChart loss_chart(const Trainee& attention, const Trainee& plain, Lang lang) {
+LineChart curriculum_chart(const Trainee& attention, const Trainee& plain, Lang lang) {
   LineChart chart;
   chart.title = tr(lang, "Longest training length that the curriculum has reached", "课程学习到达的最长训练长度");
   chart.x_label = tr(lang, "training steps", "训练步数");

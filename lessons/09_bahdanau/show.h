@@ -20,17 +20,18 @@ struct Accuracy {
 Accuracy measure(const Trainee& attention, const Trainee& plain, std::int64_t sequences, std::uint64_t seed,
                  int threads);
 
-// What is trained, of what size, and whose the taught parts are.
-std::string header(const Trainee& attention, const Trainee& plain, const Sizes& sizes, std::uint64_t seed, Lang lang);
+// What is trained, on which lengths, of what size, and whose the taught parts are.
+std::string header(const Trainee& attention, const Trainee& plain, const Sizes& sizes, const Options& options);
 // What is said when Ctrl-C ended the training: how far it came, and how to go on.
-std::string so_far(const Trainee& attention, Lang lang);
+std::string so_far(const Trainee& attention, const Options& options);
 
 // Sizes, targets and curves of a finished run.
 void record(const Trainee& attention, const Trainee& plain, const Accuracy& accuracy, const Sizes& sizes,
             Metrics& metrics);
 
 LineChart accuracy_chart(const Accuracy& accuracy, Lang lang);
-LineChart loss_chart(const Trainee& attention, const Trainee& plain, Lang lang);
+// The longest training length against the step: after which lengths each model was shown at all.
+LineChart curriculum_chart(const Trainee& attention, const Trainee& plain, Lang lang);
 
 // The weights with which the model copies `tokens` (1, T): rows are decoder steps, columns source positions.
 Heatmap alignment(const CopyModel& model, const Ids& tokens, std::string title, Lang lang);

@@ -38,14 +38,16 @@ std::vector<double> to_numbers(const std::string& text) {
 
 }  // namespace
 
-Trainee::Trainee(bool attends, const Sizes& sizes, std::int64_t all_steps, std::uint64_t seed)
+Trainee::Trainee(bool attends, bool by_curriculum, const Sizes& sizes, std::int64_t all_steps, std::uint64_t seed)
     : model(fresh_model(attends, sizes, seed)),
       steps(all_steps),
       sizes_(sizes),
       seed_(seed),
       data_(seed, "data"),
       parameters_(parameters(model)),
-      adam_(parameters_, {.rate = rate}) {}
+      adam_(parameters_, {.rate = rate}) {
+  if (!by_curriculum) curriculum.longest = copy_longest;
+}
 
 void Trainee::train_step() {
   const CopyBatch batch = copy_batch(sizes_.batch, curriculum.draw(data_), data_);

@@ -19,7 +19,8 @@ struct TrainingCurve {
 
 class Trainee {
  public:
-  Trainee(bool attends, const Sizes& sizes, std::int64_t steps, std::uint64_t seed);
+  // Lengths are the curriculum's, or 1 to copy_longest from the first step on.
+  Trainee(bool attends, bool by_curriculum, const Sizes& sizes, std::int64_t steps, std::uint64_t seed);
   Trainee(const Trainee&) = delete;
   Trainee& operator=(const Trainee&) = delete;
 

@@ -89,7 +89,7 @@ int run(const Options& options) {
                                   "one of them in detail: ./gradus try 11 C     guess yourself: ./gradus quiz\n",
                                   "图、数据和全部解码器：{}\n"
                                   "细看其中一个：./gradus try 11 C     自己来猜：./gradus quiz\n")),
-                  output_directory(options, lesson.id).string()));
+                  metrics.place().string()));
   return metrics.write();
 }
 

@@ -175,10 +175,12 @@ class Lines {
   bool ended_ = false;
 };
 
-// The number typed, 0 for the end.
-std::size_t read_answer(std::size_t count, Lines& lines, Lang lang) {
+// The number typed, 0 for the end. The claim is said once more: it stands far above.
+std::size_t read_answer(Claim claim, std::size_t count, Lines& lines, Lang lang) {
   while (true) {
-    say(fmt::format(fmt::runtime(tr(lang, "your answer, 1 to {}, or q: ", "你的答案，1 到 {}，或 q：")), count));
+    say(fmt::format(
+        fmt::runtime(tr(lang, "It claims: {}. Your answer, 1 to {}, or q: ", "它声称：{}。你的答案，1 到 {}，或 q：")),
+        title(claim), count));
     std::optional<std::string> typed = lines.next();
     if (!typed) {
       say("\n");
@@ -192,6 +194,14 @@ std::size_t read_answer(std::size_t count, Lines& lines, Lang lang) {
       return static_cast<std::size_t>(line[0] - '0');
     }
   }
+}
+
+// On a terminal the verdict stays until its reader goes on; false at q. A pipe holds answers only.
+bool read_on(Lines& lines, Lang lang) {
+  if (isatty(STDIN_FILENO) == 0) return true;
+  say(tr(lang, "Enter for the next one, or q: ", "按回车看下一题，或 q："));
+  const std::optional<std::string> typed = lines.next();
+  return typed && !typed->starts_with('q') && !typed->starts_with('Q');
 }
 
 }  // namespace
@@ -222,13 +232,14 @@ int quiz(const Options& options) {
     if (interrupted()) break;
     const Subject one = subject(trainee, options.seed, 5, 3);
     const Pictures pictures = look_at(one, question.choices);
-    say(fmt::format(fmt::runtime(tr(lang, "\n{}. It claims: {}\n\n", "\n{}. 它声称：{}\n\n")), asked + 1,
+    // From here to the prompt at most 23 lines: on a terminal of 24 all of it can be seen at once.
+    say(fmt::format(fmt::runtime(tr(lang, "\n{}. It claims: {}\n", "\n{}. 它声称：{}\n")), asked + 1,
                     title(question.choices.claim)));
-    say(shown(one, pictures, terminal, lang) + "\n");
+    say(shown(one, pictures, terminal, lang));
     for (std::size_t i = 0; i < question.answers.size(); ++i) {
       say(fmt::format("  {}  {}\n", i + 1, tr(lang, question.answers[i].en, question.answers[i].zh)));
     }
-    const std::size_t answer = read_answer(question.answers.size(), lines, lang);
+    const std::size_t answer = read_answer(question.choices.claim, question.answers.size(), lines, lang);
     if (answer == 0) break;
     ++asked;
     const bool hit = answer - 1 == question.right;
@@ -238,6 +249,7 @@ int quiz(const Options& options) {
                           tr(lang, question.answers[question.right].en, question.answers[question.right].zh)));
     say_verdict(one, pictures, question.choices, width, lang);
     say(fmt::format(fmt::runtime(tr(lang, "score: {} of {}\n", "得分：{} / {}\n")), right, asked));
+    if (asked < questions.size() && !read_on(lines, lang)) break;
   }
   say(fmt::format(fmt::runtime(tr(lang, "You named {} of {}.\n", "你说对了 {} 个，共 {} 个。\n")), right, asked));
   return 0;

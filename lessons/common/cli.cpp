@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "lessons/common/kept.h"
 #include "lessons/common/near.h"
 #include "lessons/common/options.h"
 #include "lessons/common/terminal.h"
@@ -109,6 +110,9 @@ const std::vector<SharedOption>& shared_options() {
        }},
       {"--resume", "", OptionSet::training, "go on where an interrupted run was saved", "从上次中断处继续训练",
        flag(&Options::resume)},
+      {"--no-curriculum", "", OptionSet::training,
+       "train on all lengths from the first step on (lesson 09); results go to no_curriculum/",
+       "从第一步起就用全部长度训练（第 09 课）；结果写入 no_curriculum/", flag(&Options::no_curriculum)},
       {"--strict", "", OptionSet::training, "exit with 1 if a target is missed", "有目标未达到时以 1 退出",
        flag(&Options::strict)},
       {"--out", "DIR", OptionSet::asking, "where results are written (out)", "结果写到哪里（默认 out）",
@@ -229,8 +233,10 @@ int thread_count(const Options& options) {
 }
 
 std::filesystem::path output_directory(const Options& options, std::string_view lesson_id) {
-  const std::filesystem::path directory = options.out / std::filesystem::path(lesson_id);
-  return options.one_of_several ? directory / fmt::format("seed_{}", options.seed) : directory;
+  std::filesystem::path directory = options.out / std::filesystem::path(lesson_id);
+  if (options.no_curriculum) directory /= "no_curriculum";
+  if (options.one_of_several) directory /= fmt::format("seed_{}", options.seed);
+  return options.beside ? directory / beside_a_finished_run : directory;
 }
 
 Lang environment_lang() {
@@ -349,6 +355,7 @@ std::vector<std::string> to_arguments(const Options& options) {
   if (options.full) arguments.push_back("--full");
   if (options.plain) arguments.push_back("--plain");
   if (options.resume) arguments.push_back("--resume");
+  if (options.no_curriculum) arguments.push_back("--no-curriculum");
   if (options.strict) arguments.push_back("--strict");
   if (options.steps) arguments.push_back(fmt::format("--steps={}", *options.steps));
   if (options.seed != 1) arguments.push_back(fmt::format("--seed={}", options.seed));

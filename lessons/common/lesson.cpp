@@ -12,6 +12,7 @@
 
 #include "lessons/common/files.h"
 #include "lessons/common/interrupt.h"
+#include "lessons/common/kept.h"
 #include "lessons/common/metrics.h"
 #include "lessons/common/terminal.h"
 #include "lessons/common/typed.h"
@@ -50,10 +51,22 @@ std::string first_line(const Lesson& lesson, const Options& options) {
          "\n";
 }
 
-int run_once(const Lesson& lesson, const Options& options) {
-  make_writable_directory(output_directory(options, lesson.id));
+// A finished run of the lesson keeps its place until one that goes as far is finished too.
+int run_once(const Lesson& lesson, Options options) {
+  const std::filesystem::path directory = output_directory(options, lesson.id);
+  make_writable_directory(directory);
+  const std::optional<Json> before = finished_run(directory);
+  options.beside = before.has_value();
+  if (options.beside) prepare_beside(directory, options.resume);
   say(first_line(lesson, options));
   const int code = lesson.run(options);
+  std::error_code ignored;
+  if (options.beside && std::filesystem::exists(output_directory(options, lesson.id), ignored)) {
+    say(fmt::format(fmt::runtime(tr(options.lang, "The finished run of {} steps stays in {}; this one is in {}\n",
+                                    "已完成的训练（{} 步）仍在 {}；这一次的结果在 {}\n")),
+                    before->at("steps").as_integer(), directory.string(),
+                    output_directory(options, lesson.id).string()));
+  }
   return interrupted() ? interrupted_code : code;
 }
 
@@ -70,15 +83,23 @@ int run_seeds(const Lesson& lesson, const Options& options) {
     say("\n");
     worst = std::max(worst, code);
     if (code == interrupted_code) break;
-    const std::filesystem::path file = output_directory(one, lesson.id) / "metrics.json";
+    std::filesystem::path file = output_directory(one, lesson.id) / "metrics.json";
+    const std::filesystem::path beside = output_directory(one, lesson.id) / beside_a_finished_run / "metrics.json";
     std::error_code ignored;
+    if (std::filesystem::exists(beside, ignored)) file = beside;
     if (std::filesystem::exists(file, ignored)) runs.push_back(parse_json(read_file(file)));
   }
   if (runs.empty()) return worst;
   const std::string heading =
       fmt::format(fmt::runtime(tr(options.lang, "{} of {} runs finished\n", "{} / {} 次训练已完成\n")), runs.size(),
                   options.seeds.size());
-  const std::filesystem::path directory = output_directory(options, lesson.id);
+  const Json combined = combine_runs(runs);
+  std::filesystem::path directory = output_directory(options, lesson.id);
+  const std::optional<Json> before = finished_run(directory);
+  if (before && (combined.at("interrupted").as_bool() || is_shorter(combined, *before))) {
+    directory /= beside_a_finished_run;
+    make_writable_directory(directory);
+  }
   const Terminal terminal = find_terminal(options);
   say(heading + seeds_table(runs, terminal, options.lang));
   for (const SeedsTable& table : across_seeds(runs, terminal)) say("\n" + table.text.in(options.lang));
@@ -86,7 +107,7 @@ int run_seeds(const Lesson& lesson, const Options& options) {
     write_file(directory / (table.name + "_seeds.txt"), table.text.en);
     write_file(directory / (table.name + "_seeds.zh.txt"), table.text.zh);
   }
-  write_file(directory / "metrics.json", to_text(combine_runs(runs)) + "\n");
+  write_file(directory / "metrics.json", to_text(combined) + "\n");
   return worst;
 }
 
@@ -111,6 +132,13 @@ int lesson_main(const Lesson& lesson, int argc, char** argv) {
       complain(parsed.text);
     }
     return *parsed.exit_code;
+  }
+  if (parsed.options.no_curriculum && !lesson.has_curriculum) {
+    complain(fmt::format(fmt::runtime(tr(parsed.options.lang,
+                                         "{0}: --no-curriculum: there is no curriculum to leave out; see {0} --help\n",
+                                         "{0}：--no-curriculum：本课没有可以去掉的课程学习；见 {0} --help\n")),
+                         lesson.id));
+    return 2;
   }
   int code = 1;
   try {

@@ -14,7 +14,8 @@ struct Lesson {
   int minutes = 0;                         // what a reader needs for note and exercise
   std::function<int(const Options&)> run;  // trains, shows, writes; returns the exit code
   std::function<int(const Options&, const std::string&)> ask =
-      {};  // `try`: one input for the trained model; may be empty
+      {};                       // `try`: one input for the trained model; may be empty
+  bool has_curriculum = false;  // takes --no-curriculum; without it that is misuse
 };
 
 // main of every lesson: parses the options, makes the output directory, runs once per seed, turns what was thrown into

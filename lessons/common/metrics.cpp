@@ -10,6 +10,7 @@
 
 #include "lessons/common/files.h"
 #include "lessons/common/interrupt.h"
+#include "lessons/common/kept.h"
 #include "lessons/common/table.h"
 
 namespace gradus {
@@ -139,16 +140,20 @@ void Metrics::at_most(const Words& name, double bound, double got) {
   targets_.push_back({name, {want, want}, got, std::isfinite(got) && got <= bound});
 }
 
+void Metrics::loss_at_most(const Words& name, double bound, double got) {
+  const std::string want = fmt::format("<= {}, >= 0", bound);
+  targets_.push_back({name, {want, want}, got, std::isfinite(got) && got >= 0 && got <= bound});
+}
+
 void Metrics::holds(const Words& name, const Words& want, bool met) {
   targets_.push_back({name, want, met ? 1.0 : 0.0, met});
 }
 
 void Metrics::show(const std::string& name, const Terminal& terminal,
-                   const std::function<std::string(const Terminal&, Lang)>& draw) const {
+                   const std::function<std::string(const Terminal&, Lang)>& draw) {
   say(draw(terminal, options_.lang));
-  const std::filesystem::path directory = output_directory(options_, lesson_id_);
-  write_file(directory / (name + ".txt"), draw({}, Lang::en));
-  write_file(directory / (name + ".zh.txt"), draw({}, Lang::zh));
+  shown_.emplace_back(name + ".txt", draw({}, Lang::en));
+  shown_.emplace_back(name + ".zh.txt", draw({}, Lang::zh));
 }
 
 void Metrics::across_seeds(const std::string& table, const Words& heading, const Words& row,
@@ -214,8 +219,18 @@ Json Metrics::to_json() const {
 
 std::filesystem::path Metrics::file() const { return output_directory(options_, lesson_id_) / "metrics.json"; }
 
+std::filesystem::path Metrics::place() const {
+  const std::filesystem::path directory = output_directory(options_, lesson_id_);
+  if (!options_.beside) return directory;
+  const std::optional<Json> before = finished_run(directory.parent_path());
+  return interrupted() || (before && is_shorter(to_json(), *before)) ? directory : directory.parent_path();
+}
+
 int Metrics::write() const {
+  const std::filesystem::path directory = output_directory(options_, lesson_id_), last = place();
+  for (const auto& [name, text] : shown_) write_file(directory / name, text);
   write_file(file(), to_text(to_json()) + "\n");
+  if (last != directory) take_place(last);
   return options_.strict && !all_met() ? 1 : 0;
 }
 
@@ -271,8 +286,12 @@ std::vector<SeedsTable> across_seeds(const std::vector<Json>& runs, const Termin
 Json combine_runs(const std::vector<Json>& runs) {
   Json seeds = Json::array(), targets = Json::array();
   double seconds = 0;
+  const Json* least = runs.empty() ? nullptr : &runs.front();
+  bool any_interrupted = false;
   for (const Json& run : runs) {
     seeds.push_back(run.at("seed"));
+    if (is_shorter(run, *least)) least = &run;
+    any_interrupted = any_interrupted || run.at("interrupted").as_bool();
     seconds += run.at("seconds").as_double();
   }
   for (const Span& span : target_spans(runs)) {
@@ -283,6 +302,9 @@ Json combine_runs(const std::vector<Json>& runs) {
   }
   return Json::object({{"lesson", runs.empty() ? Json() : runs.front().at("lesson")},
                        {"seeds", std::move(seeds)},
+                       {"mode", least ? least->at("mode") : Json()},
+                       {"steps", least ? least->at("steps") : Json()},
+                       {"interrupted", any_interrupted},
                        {"seconds", seconds},
                        {"git_revision", runs.empty() ? Json() : runs.front().at("git_revision")},
                        {"targets", std::move(targets)},

@@ -50,6 +50,8 @@ class Metrics {
   // Targets. A `got` that is not finite is never met.
   void at_least(const Words& name, double bound, double got);
   void at_most(const Words& name, double bound, double got);
+  // A mean of -log p, of squares or of distances is never below 0: a `got` that is negative is a mistake and not met.
+  void loss_at_most(const Words& name, double bound, double got);
   // A yes-or-no target: `want` in words ({"passes", "通过"}), got as 1 or 0.
   void holds(const Words& name, const Words& want, bool met);
 
@@ -58,10 +60,11 @@ class Metrics {
   double seconds() const;      // since construction
   double cpu_seconds() const;  // of all threads, since construction: what else the machine does hardly counts
 
-  // A picture or table that pages quote: says it in the run's language, and writes it in both as NAME.txt and
-  // NAME.zh.txt into the lesson's output directory, the way it is drawn on a plain terminal.
+  // A picture or table that pages quote: says it in the run's language; `write` writes it in both as NAME.txt and
+  // NAME.zh.txt into the lesson's output directory, the way it is drawn on a plain terminal. So a full disk takes
+  // nothing from what is shown.
   void show(const std::string& name, const Terminal& terminal,
-            const std::function<std::string(const Terminal&, Lang)>& draw) const;
+            const std::function<std::string(const Terminal&, Lang)>& draw);
   // A number to compare over several seeds, as it is printed: a row of a table with a column a seed. Rows of one table
   // follow each other.
   void across_seeds(const std::string& table, const Words& heading, const Words& row, const std::string& number);
@@ -71,8 +74,13 @@ class Metrics {
 
   Json to_json() const;
 
-  // Writes metrics.json into the lesson's output directory, atomically, and returns the exit code: 1 if a target was
-  // missed under --strict, else 0. Throws FileError with path and cause.
+  // Where the results stand once the run has ended: in the lesson's output directory, or beside those of a finished
+  // run, where this one is shorter or was interrupted.
+  std::filesystem::path place() const;
+
+  // Writes what was shown and metrics.json, each atomically, lets a run that is beside a finished one take its place if
+  // it went as far, and returns the exit code: 1 if a target was missed under --strict, else 0. To be called last.
+  // Throws FileError with path and cause.
   int write() const;
   std::filesystem::path file() const;
 
@@ -84,6 +92,7 @@ class Metrics {
   std::int64_t steps_ = 0;
   std::vector<std::pair<std::string, Json>> sizes_, extras_, curves_;
   std::vector<Target> targets_;
+  std::vector<std::pair<std::string, std::string>> shown_;  // file, text
   Json across_seeds_ = Json::array();
 };
 
@@ -98,7 +107,7 @@ struct SeedsTable {
 };
 std::vector<SeedsTable> across_seeds(const std::vector<Json>& runs, const Terminal& terminal);
 
-// One metrics object for several runs: {lesson, seeds, targets (worst got, met if all met), runs [..]}.
+// One metrics object for several runs: {lesson, seeds, mode and steps (of the shortest), interrupted, targets (worst got, met if all met), runs [..]}.
 Json combine_runs(const std::vector<Json>& runs);
 
 }  // namespace gradus

@@ -18,6 +18,7 @@ struct Options {
   bool full = false;                  // the long run; takes as long as it takes
   bool plain = false;                 // no colour, no live line, ASCII marks only
   bool resume = false;                // go on from the checkpoint in the output directory
+  bool no_curriculum = false;         // all lengths from the first step on; only for a Lesson that has_curriculum
   bool strict = false;                // exit 1 when a target is missed
   std::optional<std::int64_t> steps;  // training steps, >= 1, in place of the lesson's own number
   std::uint64_t seed = 1;             // 0 to 2^63 - 1; every random number of the run follows from it
@@ -25,13 +26,15 @@ struct Options {
   int threads = 0;                    // 0: as many as the machine has cores; see thread_count
   std::filesystem::path out = "out";  // parent of the lesson's own output directory
   Lang lang = Lang::en;               // language of what is printed
+  bool beside = false;                // set by lesson_main: a finished run keeps its place (kept.h)
   bool one_of_several = false;        // set by lesson_main while it goes through `seeds`; not on the command line
 };
 
 // Number of threads to use, >= 1: what --threads says, or the number of cores.
 int thread_count(const Options& options);
 
-// Where the lesson writes: OUT/ID, or OUT/ID/seed_S when the run is one of several. Nothing is created.
+// Where the lesson writes: OUT/ID, in it no_curriculum/ under --no-curriculum, in that seed_S/ when the run is one of
+// several, and in that short/ where a finished run keeps its place. Nothing is created.
 std::filesystem::path output_directory(const Options& options, std::string_view lesson_id);
 
 // The language that the environment asks for: GRADUS_LANG, else LC_ALL, LC_MESSAGES, LANG; English if none says "zh".

@@ -31,10 +31,16 @@ int build_and_become(const Course& course, const CourseLesson& lesson, const Opt
 // How many targets were met, by what a lesson has written since then: "7 of 7"; "-" for a run that did not get that
 // far.
 std::string targets_met(const Options& options, const std::string& lesson_id, std::filesystem::file_time_type since) {
-  const std::filesystem::path file = output_directory(options, lesson_id) / "metrics.json";
-  std::error_code error;
-  const auto written = std::filesystem::last_write_time(file, error);
-  if (error || written < since) return "-";
+  Options beside = options;
+  beside.beside = true;
+  std::filesystem::path file;
+  for (const Options& one : {options, beside}) {
+    const std::filesystem::path found = output_directory(one, lesson_id) / "metrics.json";
+    std::error_code error;
+    const auto written = std::filesystem::last_write_time(found, error);
+    if (!error && written >= since) file = found;
+  }
+  if (file.empty()) return "-";
   const Json metrics = parse_json(read_file(file));
   const Json::Array& targets = metrics.at("targets").as_array();
   const auto met = std::count_if(targets.begin(), targets.end(), [](const Json& t) { return t.at("met").as_bool(); });

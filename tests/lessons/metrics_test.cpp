@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "lessons/common/files.h"
@@ -363,6 +364,112 @@ TEST_SUITE("lesson") {
     CHECK(printed.find("hello\n") != std::string::npos);
     CHECK(read_file(scratch / "05_toy/seed_3/greeting.txt") == "hello\n");
     CHECK(read_file(scratch / "05_toy/seed_3/greeting.zh.txt") == "你好\n");
+  }
+
+  TEST_CASE("a finished run keeps its place: what is shorter or was interrupted stands beside it") {
+    const Scratch scratch;
+    Lesson lesson = toy_lesson();
+    bool interrupt = false;
+    lesson.run = [&](const Options& options) {
+      const fs::path model = output_directory(options, "05_toy") / "model.safetensors";
+      if (options.resume) say("goes on with " + read_file(model) + "\n");
+      write_file(model, fmt::format("{}", options.steps.value_or(10)));
+      if (interrupt) raise(SIGINT);
+      return toy_lesson().run(options);
+    };
+    const auto run = [&](std::vector<std::string> words, bool stop = false) {
+      interrupt = stop;
+      words.insert(words.end(), {"--out=" + scratch.path().string(), "--plain", "--lang=en"});
+      const int code = in_child(scratch, [&] { return call(lesson, words); });
+      CHECK(code == (stop ? 130 : 0));
+      return read_file(scratch / "stdout");
+    };
+    const fs::path place = scratch / "05_toy", beside = place / "short";
+    const auto steps_in = [](const fs::path& directory) {
+      return parse_json(read_file(directory / "metrics.json")).at("steps").as_integer();
+    };
+    const std::string stays =
+        fmt::format("The finished run of 10 steps stays in {}; this one is in {}\n", place.string(), beside.string());
+
+    CHECK(run({"--steps", "4"}, true).find("stays") == std::string::npos);  // nothing is finished yet
+    CHECK(!fs::exists(beside));
+    CHECK(run({}).find("stays") == std::string::npos);
+    CHECK(!fs::exists(beside));
+    const std::string finished = read_file(place / "metrics.json");
+    struct Row {
+      const char* what;
+      std::vector<std::string> words;
+      bool stop;
+      std::int64_t steps;
+    };
+    for (const Row& row : {Row{"fewer steps", {"--steps", "5"}, false, 5}, Row{"quick", {"--quick"}, false, 10},
+                           Row{"interrupted", {"--steps", "20"}, true, 20}}) {
+      CAPTURE(row.what);
+      CHECK(run(row.words, row.stop).find(stays) != std::string::npos);
+      CHECK(read_file(place / "metrics.json") == finished);
+      CHECK(read_file(place / "model.safetensors") == "10");
+      CHECK(steps_in(beside) == row.steps);
+      CHECK(read_file(beside / "greeting.txt") == "hello\n");
+    }
+    // --resume goes on with the interrupted one; finished and longer, it takes the place.
+    CHECK(run({"--resume", "--steps", "20"}).find("goes on with 20\n") != std::string::npos);
+    CHECK(!fs::exists(beside));
+    CHECK(steps_in(place) == 20);
+    CHECK(read_file(place / "model.safetensors") == "20");
+    // Nothing was interrupted since: --resume goes on with the finished one, and keeps it while it is not finished.
+    CHECK(run({"--resume", "--steps", "30"}, true).find("goes on with 20\n") != std::string::npos);
+    CHECK(steps_in(place) == 20);
+    CHECK(steps_in(beside) == 30);
+    // Of several seeds each has a place of its own, and so has their table.
+    run({"--seeds", "4,5"});
+    CHECK(run({"--seeds", "4,5", "--steps", "3"}).find("accuracy  >= 0.3  0.4000   0.5000     2/2") !=
+          std::string::npos);
+    CHECK(steps_in(place / "seed_4") == 10);
+    CHECK(steps_in(place / "seed_4/short") == 3);
+    CHECK(steps_in(place / "short") == 3);
+    // What is damaged is no finished run.
+    write_file(place / "metrics.json", "{");
+    CHECK(run({"--steps", "2"}).find("stays") == std::string::npos);
+    CHECK(steps_in(place) == 2);
+  }
+
+  TEST_CASE("what cannot be written is said after everything has been shown") {
+    const Scratch scratch;
+    Lesson lesson = toy_lesson();
+    lesson.run = [&](const Options& options) {
+      Metrics metrics("05_toy", options);
+      fs::remove_all(scratch / "05_toy");
+      write_file(scratch / "05_toy", "no directory");
+      for (const char* name : {"curve", "verdict"})
+        metrics.show(name, {}, [&](const Terminal&, Lang) { return fmt::format("the {}\n", name); });
+      return metrics.write();
+    };
+    CHECK(in_child(scratch, [&] { return call(lesson, {"--out=" + scratch.path().string(), "--lang=en"}); }) == 1);
+    CHECK(read_file(scratch / "stdout").find("the curve\nthe verdict\n") != std::string::npos);
+    CHECK(read_file(scratch / "stderr").find("05_toy/curve.txt") != std::string::npos);
+  }
+
+  TEST_CASE("--no-curriculum is for lessons that have one, and has a place of its own") {
+    const Scratch scratch;
+    const std::string out = "--out=" + scratch.path().string();
+    Lesson lesson = toy_lesson();
+    CHECK(in_child(scratch, [&] { return call(lesson, {out, "--no-curriculum", "--lang=en"}); }) == 2);
+    CHECK(read_file(scratch / "stderr") ==
+          "05_toy: --no-curriculum: there is no curriculum to leave out; see 05_toy --help\n");
+    lesson.has_curriculum = true;
+    CHECK(in_child(scratch, [&] { return call(lesson, {out, "--no-curriculum"}); }) == 0);
+    CHECK(fs::exists(scratch / "05_toy/no_curriculum/metrics.json"));
+    CHECK(!fs::exists(scratch / "05_toy/metrics.json"));
+  }
+
+  TEST_CASE("a loss below 0 or NaN is not met") {
+    Metrics metrics("05_toy", {});
+    for (double got : {0.0, 1e-3, -0.088, 0.002, std::nan(""), -std::numeric_limits<double>::infinity()})
+      metrics.loss_at_most({"last loss", "最后的损失"}, 1e-3, got);
+    std::vector<bool> met;
+    for (const Target& target : metrics.targets()) met.push_back(target.met);
+    CHECK(met == std::vector<bool>{true, true, false, false, false, false});
+    CHECK(metrics.target_table({}, Lang::en).find("last loss  <= 0.001, >= 0  -0.0880  MISSED") != std::string::npos);
   }
 
   TEST_CASE("what a lesson throws is one line") {

@@ -121,6 +121,7 @@ TEST_SUITE("options") {
     other.seed = 0;
     Options third;
     third.steps = 12;
+    third.no_curriculum = true;
     for (const Options& given : {options, other, third}) {
       Line arguments = to_arguments(given);
       arguments.push_back("09");
@@ -129,6 +130,7 @@ TEST_SUITE("options") {
       REQUIRE_FALSE(parsed.exit_code);
       CHECK(to_arguments(parsed.options) == to_arguments(given));
       CHECK(parsed.options.seeds == given.seeds);
+      CHECK(parsed.options.no_curriculum == given.no_curriculum);
       CHECK(parsed.options.seed == given.seed);
       CHECK(parsed.options.out == given.out);
       CHECK(parsed.options.steps == given.steps);
@@ -164,8 +166,8 @@ TEST_SUITE("options") {
           parse_command(training_spec(), {"--help", "--lang", lang == Lang::zh ? "zh" : "en", "--nonsense"});
       CHECK(parsed.exit_code == 0);
       for (const char* name :
-           {"--quick", "--full", "--steps N", "--seed S", "--seeds S,S,...", "--threads N", "--resume", "--strict",
-            "--out DIR", "--plain", "--lang en|zh", "--help", "--try INPUT", "LESSON"}) {
+           {"--quick", "--full", "--steps N", "--seed S", "--seeds S,S,...", "--threads N", "--resume",
+            "--no-curriculum", "--strict", "--out DIR", "--plain", "--lang en|zh", "--help", "--try INPUT", "LESSON"}) {
         CAPTURE(name);
         CHECK(parsed.text.find(name) != std::string::npos);
       }
