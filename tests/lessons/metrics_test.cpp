@@ -194,7 +194,14 @@ TEST_SUITE("metrics") {
                                      {"got", t.got},
                                      {"met", t.met}}));
       }
-      return Json::object({{"lesson", "x"}, {"seed", seed}, {"seconds", 2}, {"git_revision", "r"}, {"targets", list}});
+      return Json::object({{"lesson", "x"},
+                           {"seed", seed},
+                           {"mode", "default"},
+                           {"steps", 10 - seed},
+                           {"interrupted", seed == 2},
+                           {"seconds", 2},
+                           {"git_revision", "r"},
+                           {"targets", list}});
     };
     const Words a{"a", "甲"}, b{"b", "乙"}, c{"c", "丙"}, much{">= 0.9", ">= 0.9"}, little{"<= 0.2", "<= 0.2"},
         yes{"holds", "成立"};
@@ -206,6 +213,8 @@ TEST_SUITE("metrics") {
           "{\"name\":\"b\",\"name_zh\":\"乙\",\"want\":\"<= 0.2\",\"want_zh\":\"<= 0.2\",\"got\":0.15,\"met\":true},"
           "{\"name\":\"c\",\"name_zh\":\"丙\",\"want\":\"holds\",\"want_zh\":\"成立\",\"got\":null,\"met\":false}]");
     CHECK(to_text(all.at("seeds"), 0) == "[1,2]");
+    CHECK(all.at("steps").as_integer() == 8);
+    CHECK(all.at("interrupted").as_bool());
     CHECK(seeds_table(runs, {}, Lang::en) ==
           "target  want    lowest  highest  met in\n"
           "------  ------  ------  -------  ------\n"
