@@ -58,10 +58,6 @@ int run(const Options& options) {
     return draw_text(loss_chart(descended, stretched, in), on) + "\n" + fits_table(descended, exact, stretched, on, in);
   });
   say("\n");
-  const std::filesystem::path out = output_directory(options, lesson.id);
-  save_plot(loss_chart(descended, stretched, lang), out / "loss.svg");
-  write_file(out / "views.svg", views_svg(views_of_six(), lang));
-  write_file(out / "views.csv", views_csv(views_of_six()));
 
   double mean_y = 0;
   for (const double y : line.y.to_vector()) mean_y += y / points;
@@ -92,6 +88,10 @@ int run(const Options& options) {
   metrics.set("loss, stretched", stretched.losses.back());
   metrics.set("loss", descended.losses.back());
   say(metrics.target_table(terminal, lang));
+  const std::filesystem::path out = output_directory(options, lesson.id);
+  save_plot(loss_chart(descended, stretched, lang), out / "loss.svg");
+  write_file(out / "views.svg", views_svg(views_of_six(), lang));
+  write_file(out / "views.csv", views_csv(views_of_six()));
   say(fmt::format(
       fmt::runtime(tr(lang,
                       "pictures and numbers: {}\nnow draw views of your own: ./gradus try 01 \"3 4 transpose 0 1\"\n",

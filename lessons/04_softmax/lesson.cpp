@@ -72,7 +72,6 @@ int run(const Options& options) {
     losses = train_one(model, points, Loss::cross_entropy, progress, steps);
     mistaken_losses = train_one(mistaken, points, Loss::double_softmax, progress, steps);
   }
-  save_checkpoint(file_in(options, "classifier.safetensors"), {parameters(model)});
 
   const Tensor log_q = model.log_probabilities(unseen.x);
   const Named bayes{{"Bayes' rule", "贝叶斯公式"}, evaluate(true_log_probabilities(unseen.x), unseen)},
@@ -89,10 +88,6 @@ int run(const Options& options) {
   say("\n");
   metrics.show("weights", terminal, [&](const Terminal& on, Lang in) { return weights_table(model, on, in); });
   say("\n");
-  save_plot(losses_drawn(lang), file_in(options, "loss.svg"));
-  save_plot(temperature_chart(lang), file_in(options, "temperature.svg"));
-  save_plot(pull_chart(lang), file_in(options, "slopes.svg"));
-  save_plot(confidence_map(model, lang), file_in(options, "confidence.svg"));
 
   metrics.steps(static_cast<std::int64_t>(losses.size()));
   for (const auto& [name, value] :
@@ -102,6 +97,11 @@ int run(const Options& options) {
   report_trained({bayes, right, wrong}, mistaken_losses.back() - floor_of_two(), metrics);
   metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 2, metrics.cpu_seconds());
   say(metrics.target_table(terminal, lang));
+  save_checkpoint(file_in(options, "classifier.safetensors"), {parameters(model)});
+  save_plot(losses_drawn(lang), file_in(options, "loss.svg"));
+  save_plot(temperature_chart(lang), file_in(options, "temperature.svg"));
+  save_plot(pull_chart(lang), file_in(options, "slopes.svg"));
+  save_plot(confidence_map(model, lang), file_in(options, "confidence.svg"));
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures and numbers: {}\nnow type scores of your own: ./gradus try 04 \"2 1 -1\"\n",
                       "图和数据在：{}\n换上你自己的分数：./gradus try 04 \"2 1 -1\"\n")),

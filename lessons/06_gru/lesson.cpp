@@ -44,7 +44,6 @@ int run(const Options& options) {
                       "循环单元与窗口：{}\n")),
       symbols, 100.0 / symbols, plan.recall_steps, plan.text_steps, taught_parts().whose.in(lang)));
   const Findings f = find_out(plan, options, terminal);
-  for (const TextResult& t : f.texts) save_checkpoint(file_in(options, t.lang), {parameters(t.training.net)});
   say("\n" + verdict(f, lang));
   metrics.show("recall", terminal, [&](const Terminal& on, Lang in) { return recall_table(f, on, in); });
   say("\n");
@@ -55,11 +54,12 @@ int run(const Options& options) {
   metrics.show("text", terminal, [&](const Terminal& on, Lang in) { return text_table(f, on, in); });
   say("\n");
   metrics.show("samples", terminal, [&](const Terminal& on, Lang in) { return samples(f, options.seed, on, in); });
-  save_plot(reach_chart(f, lang), output_directory(options, lesson.id) / "reach.svg");
-  save_plot(kept_chart(f, lang), output_directory(options, lesson.id) / "kept.svg");
   report(f, metrics);
   metrics.at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 50, metrics.cpu_seconds());
   say("\n" + metrics.target_table(terminal, lang));
+  for (const TextResult& t : f.texts) save_checkpoint(file_in(options, t.lang), {parameters(t.training.net)});
+  save_plot(reach_chart(f, lang), output_directory(options, lesson.id) / "reach.svg");
+  save_plot(kept_chart(f, lang), output_directory(options, lesson.id) / "kept.svg");
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures, numbers and both models: {}\nnow let it write: ./gradus try 06 \"The state\"\n",
                       "图、数据和两个模型都在：{}\n现在可以让它写：./gradus try 06 \"状态\"\n")),

@@ -46,7 +46,6 @@ int run(const Options& options) {
              "编码器的摘要、解码器的循环、损失：{}\n")),
       copy_longest, options.seed, plan.steps, plan.small_steps, taught_parts().whose.in(lang)));
   const Findings f = find_out(plan, options, terminal);
-  save_checkpoint(file_in(options, "model.safetensors"), {parameters(f.main.trained.net)});
   say("\n" + verdict(f, lang));
   metrics.show("accuracy", terminal, [&](const Terminal& on, Lang in) { return draw_text(accuracy_chart(f, in), on); });
   say("\n");
@@ -59,12 +58,13 @@ int run(const Options& options) {
   metrics.show("sweep", terminal, [&](const Terminal& on, Lang in) { return sweep_table(f, on, in); });
   say("\n");
   metrics.show("mistakes", terminal, [&](const Terminal& on, Lang in) { return mistakes_table(f, on, in); });
-  save_plot(accuracy_chart(f, lang), file_in(options, "accuracy.svg"));
-  save_plot(places_chart(f, lang), file_in(options, "places.svg"));
-  save_plot(sweep_chart(f, lang), file_in(options, "sweep.svg"));
   report(f, metrics);
   metrics.at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 60, metrics.cpu_seconds());
   say("\n" + metrics.target_table(terminal, lang));
+  save_checkpoint(file_in(options, "model.safetensors"), {parameters(f.main.trained.net)});
+  save_plot(accuracy_chart(f, lang), file_in(options, "accuracy.svg"));
+  save_plot(places_chart(f, lang), file_in(options, "places.svg"));
+  save_plot(sweep_chart(f, lang), file_in(options, "sweep.svg"));
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures, numbers and the model: {}\nnow ask it: ./gradus try 07 \"3 1 4 1 5 9 2 6\"\n",
                       "图、数据和模型都在：{}\n现在可以问它：./gradus try 07 \"3 1 4 1 5 9 2 6\"\n")),

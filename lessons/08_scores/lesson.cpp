@@ -78,7 +78,6 @@ int run(const Options& options) {
                   pairs_in_training, steps_for(options), taught_parts().whose.in(lang)));
   const std::vector<Trained> all = train_all(options, terminal);
   const Reader& general = all[asked_later].reader;
-  save_checkpoint(file_in(options, "general.safetensors"), {parameters(general)});
   say("\n");
   metrics.show("trained", terminal, [&](const Terminal& on, Lang in) {
     return draw_text(loss_chart(all, in), on) + "\n" + verdict(all, in) + skill_table(all, on, in) + "\n" +
@@ -88,11 +87,6 @@ int run(const Options& options) {
   metrics.show("questions", terminal,
                [&](const Terminal& on, Lang in) { return draw_text(question_map(general, options.seed, in), on); });
   say("\n");
-  save_plot(loss_chart(all, lang), file_in(options, "loss.svg"));
-  save_plot(question_map(general, options.seed, lang), file_in(options, "questions.svg"));
-  save_plot(dictionary_map(general, lang), file_in(options, "dictionary.svg"));
-  save_plot(moving_chart(lang), file_in(options, "moving.svg"));
-  save_plot(spread_chart(spread, lang), file_in(options, "spread.svg"));
 
   metrics.steps(static_cast<std::int64_t>(all[0].losses.size()));
   metrics.size("pairs", pairs_in_training);
@@ -101,6 +95,12 @@ int run(const Options& options) {
   add_numbers(all, metrics);
   metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 5, metrics.cpu_seconds());
   say(metrics.target_table(terminal, lang));
+  save_checkpoint(file_in(options, "general.safetensors"), {parameters(general)});
+  save_plot(loss_chart(all, lang), file_in(options, "loss.svg"));
+  save_plot(question_map(general, options.seed, lang), file_in(options, "questions.svg"));
+  save_plot(dictionary_map(general, lang), file_in(options, "dictionary.svg"));
+  save_plot(moving_chart(lang), file_in(options, "moving.svg"));
+  save_plot(spread_chart(spread, lang), file_in(options, "spread.svg"));
   say(fmt::format(
       fmt::runtime(tr(lang, "pictures and numbers: {}\nnow ask it: ./gradus try 08 \"cat=3 dog=7 sun=1 ? 狗\"\n",
                       "图和数据在：{}\n现在可以问它：./gradus try 08 \"cat=3 dog=7 sun=1 ? 狗\"\n")),

@@ -78,12 +78,12 @@ int run(const Options& options) {
   metrics.show("checks", terminal, [&](const Terminal& on, Lang in) { return checks(trainees, exams, on, in); });
   say("\n");
   say(names(trainees, exams, terminal, lang) + "\n");
-  write_file(output_directory(options, lesson.id) / "influence.svg", influences_svg(trainees, exams, lang));
 
   metrics.steps(plan.steps);
   const double cpu_seconds = metrics.cpu_seconds();
   add_targets(metrics, trainees, exams, options.quick || options.full || options.steps ? 0 : cpu_seconds);
   say(metrics.target_table(terminal, lang));
+  write_file(output_directory(options, lesson.id) / "influence.svg", influences_svg(trainees, exams, lang));
   say(fmt::format(fmt::runtime(tr(lang,
                                   "pictures, numbers and all decoders: {}\n"
                                   "one of them in detail: ./gradus try 11 C     guess yourself: ./gradus quiz\n",
