@@ -92,7 +92,8 @@ int run(const Options& options) {
   const int code = metrics.write();
   say(fmt::format(fmt::runtime(tr(lang, "pictures, numbers and both models: {}\n", "图、数据和两个模型都在：{}\n")),
                   where));
-  if (by_curriculum) {  // the models that `try` asks
+  const bool beside = options.beside && where == output_directory(options, lesson.id).string();
+  if (by_curriculum && !beside) {  // the models that `try` asks
     say(fmt::format(fmt::runtime(tr(lang, "now ask it: ./gradus try 09 \"3 1 4 1 5 9 2 6\"{}\n",
                                     "现在可以问它：./gradus try 09 \"3 1 4 1 5 9 2 6\"{}\n")),
                     options.out == "out" ? "" : " --out " + options.out.string()));

@@ -62,10 +62,13 @@ int run_once(const Lesson& lesson, Options options) {
   const int code = lesson.run(options);
   std::error_code ignored;
   if (options.beside && std::filesystem::exists(output_directory(options, lesson.id), ignored)) {
-    say(fmt::format(fmt::runtime(tr(options.lang, "The finished run of {} steps stays in {}; this one is in {}\n",
-                                    "已完成的训练（{} 步）仍在 {}；这一次的结果在 {}\n")),
-                    before->at("steps").as_integer(), directory.string(),
-                    output_directory(options, lesson.id).string()));
+    const std::string_view asked =
+        lesson.ask ? tr(options.lang, ", and is the one that ./gradus try asks", "，./gradus try 问的是它") : "";
+    const std::string line = fmt::format(
+        fmt::runtime(tr(options.lang, "The finished run of {} steps stays in {}{}; this one is in {}",
+                        "已完成的训练（{} 步）仍在 {}{}；这一次的结果在 {}")),
+        before->at("steps").as_integer(), directory.string(), asked, output_directory(options, lesson.id).string());
+    say(wrap_to_width(line, std::min(find_terminal(options).width, 80)) + "\n");
   }
   return interrupted() ? interrupted_code : code;
 }

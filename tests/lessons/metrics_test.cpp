@@ -398,7 +398,12 @@ TEST_SUITE("lesson") {
       return parse_json(read_file(directory / "metrics.json")).at("steps").as_integer();
     };
     const std::string stays =
-        fmt::format("The finished run of 10 steps stays in {}; this one is in {}\n", place.string(), beside.string());
+        wrap_to_width(
+            fmt::format("The finished run of 10 steps stays in {}, and is the one that ./gradus try asks; this "
+                        "one is in {}",
+                        place.string(), beside.string()),
+            80) +
+        "\n";
 
     CHECK(run({"--steps", "4"}, true).find("stays") == std::string::npos);  // nothing is finished yet
     CHECK(!fs::exists(beside));
