@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -414,6 +415,15 @@ Arrays rename(const Arrays& raw, const std::vector<TraceName>& table, bool cells
   return out;
 }
 
+// ONNX's W, R, B, with the axis of directions or, of one direction, without it: R (gates * d, d) is nothing else then.
+bool has_onnx_names(const Arrays& values) {
+  const Array *W = find(values, "W"), *R = find(values, "R");
+  if (!W || !R) return false;
+  if (W->shape.size() == 3) return true;
+  return W->shape.size() == 2 && R->shape.size() == 2 && W->dim(0) == R->dim(0) && R->dim(1) > 0 &&
+         R->dim(0) % R->dim(1) == 0 && !any(values, recurrent_names(), {"U"});
+}
+
 // One example without a batch axis becomes a batch of one.
 void add_batch(Arrays& arrays, std::initializer_list<const char*> names, std::size_t rank) {
   for (const char* name : names)
@@ -583,6 +593,27 @@ void bring_real_positions_to_the_front(Trace& trace) {
                              (held ? "，并再次给出之前的输出（第一步之前为零）" : "")});
 }
 
+// One number that stands behind all ends, such as pad_packed_sequence's padding_value, says no more than a zero there.
+void read_padding_value_as_zero(Trace& trace) {
+  const Array* mask = find(trace.arrays, "mask");
+  const auto found = trace.arrays.find("h");
+  if (!mask || found == trace.arrays.end()) return;
+  Array& h = found->second;
+  std::vector<double*> behind;
+  for (std::size_t row = 0, width = h.dim(2); row < mask->data.size(); ++row)
+    for (std::size_t k = 0; k < width && mask->data[row] == 0; ++k) behind.push_back(&h.data[row * width + k]);
+  if (behind.size() < 2 || *behind[0] == 0) return;
+  const double value = *behind[0];
+  if (!std::all_of(behind.begin(), behind.end(),
+                   [&](const double* x) { return *x == value || (std::isnan(*x) && std::isnan(value)); }))
+    return;
+  for (double* x : behind) *x = 0;
+  std::ostringstream text;
+  text << value;
+  trace.notes.push_back({"behind the ends h is " + text.str() + " everywhere, a padding value; it is read as 0",
+                         "结束之后 h 处处为 " + text.str() + "，是填充值；按 0 读入"});
+}
+
 void read_recurrent(Trace& trace) {
   Arrays& a = trace.arrays;
   Arrays& g = trace.gradients;
@@ -592,8 +623,8 @@ void read_recurrent(Trace& trace) {
              (name[0] == 'W' ? "W_ih (gates * d, d_in)" : "W_hh (gates * d, d)") +
              ", and it is missing; it may also be called " +
              (name[0] == 'W' ? "weight_ih, kernel or W" : "weight_hh, recurrent_kernel or U"));
-  const bool onnx = trace.framework == "ONNX";
-  if (onnx) {
+  bool axes_of_onnx = false;  // Y tells the layout of all
+  if (trace.framework == "ONNX") {
     const Array W = get(a, "W"), U = get(a, "U");
     if (W.shape.size() != 3 || U.shape.size() != 3 || W.shape[0] != U.shape[0] || W.shape[0] < 1 || W.shape[0] > 2)
       refuse("ONNX's W and R need (directions, gates * d, ...), got " + shown("W", W) + " and " + shown("R", U));
@@ -621,6 +652,7 @@ void read_recurrent(Trace& trace) {
     }
     if (auto h = a.find("h"); h != a.end() && h->second.shape.size() == 4) {
       Array& Y = h->second;  // (T, D, B, d), or (B, T, D, d) with layout = 1
+      axes_of_onnx = true;
       const std::size_t D = trace.directions;
       const bool batch_first = Y.shape[2] == D && (Y.shape[1] != D || trace.meta.layout != "time_major");
       if (!batch_first && Y.shape[1] != D)
@@ -651,7 +683,7 @@ void read_recurrent(Trace& trace) {
            (U.shape[0] && U.shape[1] % U.shape[0] == 0 ? "; it looks transposed" : ""));
   if (find(a, "U_reverse")) trace.directions = 2;
   for (std::size_t l = 1; find(a, "W_l" + std::to_string(l)); ++l) trace.layers = l + 1;
-  if (trace.meta.layout == "time_major" && !onnx)
+  if (trace.meta.layout == "time_major" && !axes_of_onnx)
     for (const char* name : {"x", "h", "c"})
       for (Arrays* bag : {&a, &g})
         if (auto found = bag->find(name); found != bag->end() && found->second.shape.size() == 3)
@@ -688,6 +720,7 @@ void read_recurrent(Trace& trace) {
            " * d), d = " + std::to_string(d) + " from " + shown(trace.read["U"], U));
   complete_mask(a, B, T);
   bring_real_positions_to_the_front(trace);
+  read_padding_value_as_zero(trace);
   need_finite(a, {"h", "c", "h_n", "c_n", "start"});
 }
 
@@ -777,11 +810,18 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
     if (name.rfind("grad_", 0) == 0) gradients[name.substr(5)] = a;
     else values[name] = a;
   }
-  const bool onnx = values.count("R") && values.count("W") && values.at("W").shape.size() == 3;
+  const bool onnx = has_onnx_names(values);
   if (onnx) {
     values["U"] = values["R"];
     values.erase("R");
     if (values.count("B")) values["b"] = values["B"], values.erase("B");
+    if (values["W"].shape.size() == 2)  // one direction without its axis
+      for (const char* name : {"W", "U", "b"})
+        if (auto found = values.find(name); found != values.end()) {
+          Array& a = found->second;
+          if (name[0] == 'b') a.shape = {a.data.size()};  // (2, gates * d) are the same numbers
+          a.shape.insert(a.shape.begin(), 1);
+        }
   }
   JointKernels joint(values);
   joint.split(values), joint.split(gradients);
