@@ -730,6 +730,11 @@ std::vector<Field> gate_fields() {
   return fields;
 }
 
+// TensorFlow 1's forget bias, on the gates that are named.
+bool biased(LstmConvention* cell, const char* gates) {
+  return put(cell, &LstmConvention::biased_gates, std::string(gates)) && put(cell, &LstmConvention::forget_bias, 1.0);
+}
+
 std::vector<Field> lstm_fields() {
   std::vector<Field> fields;
   fields.push_back({"forget_bias",
@@ -759,6 +764,50 @@ std::vector<Field> lstm_fields() {
        .used = "f = sigmoid(W x + U h + b + 1)",
        .paper = "f = sigmoid(W x + U h + b)",
        .fix = {"put the 1 into b when you load the weights", "加载权重时把 1 并入 b"},
+       .test = cell_test},
+      {.id = "on_input",
+       .code = "LSTM_FORGET_BIAS_OTHER_GATE",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return biased(lstm(m), "i"); },
+       .sentence = {"the forget bias 1 is added to the input gate i, and f gets none",
+                    "遗忘偏置 1 加到了输入门 i 上，f 没有得到"},
+       .used = "i = sigmoid(W_i x + U_i h + b_i + 1), f = sigmoid(W_f x + U_f h + b_f)",
+       .paper = "f = sigmoid(W_f x + U_f h + b_f + 1), nothing added to i, g, o",
+       .fix = {"add the 1 to the block of f, at its place in the order of gates",
+               "把 1 加到 f 那一块，按门的顺序找它的位置"},
+       .test = cell_test},
+      {.id = "on_candidate",
+       .code = "LSTM_FORGET_BIAS_OTHER_GATE",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return biased(lstm(m), "g"); },
+       .sentence = {"the forget bias 1 is added to the candidate g (TensorFlow 1 calls it j), and f gets none",
+                    "遗忘偏置 1 加到了候选值 g（TensorFlow 1 称 j）上，f 没有得到"},
+       .used = "g = tanh(W_g x + U_g h + b_g + 1), f = sigmoid(W_f x + U_f h + b_f)",
+       .paper = "f = sigmoid(W_f x + U_f h + b_f + 1), nothing added to i, g, o",
+       .fix = {"add the 1 to the block of f, at its place in the order of gates",
+               "把 1 加到 f 那一块，按门的顺序找它的位置"},
+       .test = cell_test},
+      {.id = "on_output",
+       .code = "LSTM_FORGET_BIAS_OTHER_GATE",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return biased(lstm(m), "o"); },
+       .sentence = {"the forget bias 1 is added to the output gate o, and f gets none",
+                    "遗忘偏置 1 加到了输出门 o 上，f 没有得到"},
+       .used = "o = sigmoid(W_o x + U_o h + b_o + 1), f = sigmoid(W_f x + U_f h + b_f)",
+       .paper = "f = sigmoid(W_f x + U_f h + b_f + 1), nothing added to i, g, o",
+       .fix = {"add the 1 to the block of f, at its place in the order of gates",
+               "把 1 加到 f 那一块，按门的顺序找它的位置"},
+       .test = cell_test},
+      {.id = "on_all",
+       .code = "LSTM_FORGET_BIAS_EVERYWHERE",
+       .kind = Kind::lstm,
+       .apply = [](Model& m, const Arrays&) { return biased(lstm(m), "ifgo"); },
+       .sentence = {"the forget bias 1 is added to all four blocks, not to f alone",
+                    "遗忘偏置 1 加到了全部四块上，而不只是 f"},
+       .used = "W x + U h + b + 1 in i, f, g and o",
+       .paper = "f = sigmoid(W_f x + U_f h + b_f + 1), nothing added to i, g, o",
+       .fix = {"add the 1 to the block of f, at its place in the order of gates",
+               "把 1 加到 f 那一块，按门的顺序找它的位置"},
        .test = cell_test},
   };
   fields.push_back({"forget",

@@ -435,6 +435,9 @@ TEST_CASE("references: LSTM output tanh and gate order") {
   forget.forget_bias = 1;  // f = sigmoid(.7)
   const double c = .6 / (1 + std::exp(-.7)) + std::tanh(.8) / (1 + std::exp(-.5));
   check_printed("forget bias", h(forget), {std::tanh(c) / (1 + std::exp(-.2))}, 12);
+  forget.biased_gates = "g";  // tanh(1.8), sigmoid(-.3)
+  const double of_g = .6 / (1 + std::exp(.3)) + std::tanh(1.8) / (1 + std::exp(-.5));
+  check_printed("on the candidate", h(forget), {std::tanh(of_g) / (1 + std::exp(-.2))}, 12);
 }
 
 TEST_CASE("references: final states and padding of a bidirectional run") {

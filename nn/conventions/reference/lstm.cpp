@@ -7,10 +7,14 @@ CellState lstm_step(const LstmConvention& convention, const CellWeights& weights
   const Gates gates{weights, convention.gate_order, convention.biases, convention.transposed};
   const std::size_t d = state.h.size();
   const Row seen = convention.reads_memory ? Row(state.c) : Row(state.h);
-  const Vec i = activate(convention.gate, gates.preactivation('i', x, seen));
-  const Vec f = activate(convention.gate, add(gates.preactivation('f', x, seen), Vec(d, convention.forget_bias)));
-  const Vec g = activate(convention.candidate, gates.preactivation('g', x, seen));
-  const Vec o = activate(convention.gate, gates.preactivation('o', x, seen));
+  const auto preactivation = [&](char gate) {
+    const bool biased = convention.biased_gates.find(gate) != std::string::npos;
+    return add(gates.preactivation(gate, x, seen), Vec(d, biased ? convention.forget_bias : 0));
+  };
+  const Vec i = activate(convention.gate, preactivation('i'));
+  const Vec f = activate(convention.gate, preactivation('f'));
+  const Vec g = activate(convention.candidate, preactivation('g'));
+  const Vec o = activate(convention.gate, preactivation('o'));
 
   Vec c(d);
   for (std::size_t k = 0; k < d; ++k) {

@@ -14,7 +14,8 @@ enum class LstmOutput { new_cell, old_cell };
 struct LstmConvention {
   std::string gate_order = "ifgo";  // any order of the four letters; g is the candidate
   Biases biases = Biases::one;
-  double forget_bias = 0;  // added to the forget preactivation at every step (TensorFlow 1: 1.0)
+  double forget_bias = 0;          // added to the forget preactivation at every step (TensorFlow 1: 1.0)
+  std::string biased_gates = "f";  // the gates that get forget_bias; any others are a mistake
   LstmForget forget = LstmForget::own;
   LstmOutput output = LstmOutput::new_cell;
   Activation gate = Activation::sigmoid;
