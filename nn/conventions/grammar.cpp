@@ -932,7 +932,7 @@ std::string size_in(const Node& replacement, const Scene& scene) {
 
 }  // namespace
 
-Finding finding_of(const Mistake& m, const Formula& formula, const Plan& plan) {
+std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, const Plan& plan) {
   Finding f;
   const bool everywhere = !m.change.user;
   const Node* start = everywhere ? m.replaced.get() : m.change.user;
@@ -1001,6 +1001,8 @@ Finding finding_of(const Mistake& m, const Formula& formula, const Plan& plan) {
   const Plan after(plan.with(m.change), plan.scene());
   for (const Term& t : after.terms())
     if (t->label == owner->label) f.used = print(t, true);
+  if (part.en.empty() && (new_text == old_text || f.used == f.paper)) return std::nullopt;
+  if (f.used == f.paper) f.used = f.paper = "";  // of weights, whose formula does not say how they are made
   f.fix = {"write " + old_text + " there, not " + new_text, "那里应写 " + old_text + "，而不是 " + new_text};
   f.test = formula.stage == Stage::run || formula.stage == Stage::cell
                ? "CHECK(check_reference(cell, inputs, claimed).passed);"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "nn/conventions/grammar_formulas.h"
 #include "nn/conventions/verdict.h"
@@ -45,8 +46,9 @@ void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mi
 void each_fitted_mistake(const Plan& plan, const std::function<double(const Change&, Grid&)>& distance,
                          const std::function<void(const Mistake&)>& visit);
 
-// What a verdict says about it.
-Finding finding_of(const Mistake& mistake, const Formula& formula, const Plan& plan);
+// What a verdict says about it. None where that would be nothing: the formula used prints as the paper's, or a term's
+// place is taken by another of the same name.
+std::optional<Finding> finding_of(const Mistake& mistake, const Formula& formula, const Plan& plan);
 
 // The part of a model that a term belongs to, and what the term is in it: "GRU_CANDIDATE", "the candidate n", "STATE".
 std::string part_code(const Plan& plan, const Node* term);

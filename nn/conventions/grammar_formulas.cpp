@@ -264,6 +264,7 @@ class Writer {
   }
 
   Term of(const LstmConvention& c) {
+    if (c.biased_gates != "f") no_tree();
     order_ = c.gate_order;
     const Term h = state(), i = gate(c.gate, 'i', h), o = gate(c.gate, 'o', h);
     Term f = gate(c.gate, 'f', h);
@@ -424,6 +425,7 @@ Scene scene_of_run(const Arrays& given, const Array& h, std::size_t k, const std
       s.set_row({b, t + 1}, h.row({b, from}).subspan(k * d, d));
     }
   }
+  arrays.erase("c");  // an LSTM's own memory: read in the place of what makes it, it would explain any mistake
   arrays["x"] = seen, arrays["s"] = s, arrays["cell_0"] = start("c0");
   Scene scene;
   scene.arrays = std::make_shared<const Arrays>(std::move(arrays));

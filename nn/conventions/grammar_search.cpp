@@ -255,28 +255,35 @@ class Search {
     std::sort(hits.begin(), hits.end(), [&](const Hit& a, const Hit& b) { return key(a) < key(b); });
     constexpr std::size_t most_compared = 40;
     if (hits.size() > most_compared) hits.resize(most_compared);
-    std::vector<std::pair<const Hit*, Grid>> different;
+    struct Different {
+      Finding finding;
+      const Hit* hit;
+      Grid values;
+    };
+    std::vector<Different> different;
     for (const Hit& h : hits) {
+      const std::optional<Finding> said = finding_of(h.mistake, h.formula, *h.plan);
+      if (!said) continue;
       Grid elsewhere;
       try {
         elsewhere = evaluate(h.plan->with(h.mistake.change), other_numbers(h.formula.scene));
       } catch (const std::invalid_argument&) { continue; }
-      if (std::none_of(different.begin(), different.end(), [&](const auto& d) { return same(d.second, elsewhere); }))
-        different.emplace_back(&h, std::move(elsewhere));
+      if (std::none_of(different.begin(), different.end(),
+                       [&](const Different& d) { return same(d.values, elsewhere); }))
+        different.push_back({*said, &h, std::move(elsewhere)});
     }
     if (different.empty()) return std::nullopt;
-    Finding f = finding_of(different[0].first->mistake, different[0].first->formula, *different[0].first->plan);
+    Finding f = different[0].finding;
     std::vector<std::string> names = {f.code};
     // A term that gives zero stands beside many others that happen to be zero on this input.
-    if (different[0].first->mistake.rule->code == std::string("MISSING")) different.resize(1);
-    for (const auto& [hit, values] : different) {
-      const std::string code = finding_of(hit->mistake, hit->formula, *hit->plan).code;
-      if (std::find(names.begin(), names.end(), code) == names.end()) names.push_back(code);
-    }
+    if (different[0].hit->mistake.rule->code == std::string("MISSING"))
+      different.erase(different.begin() + 1, different.end());
+    for (const Different& d : different)
+      if (std::find(names.begin(), names.end(), d.finding.code) == names.end()) names.push_back(d.finding.code);
     constexpr std::size_t most_names = 3;
     if (names.size() > most_names) return std::nullopt;
-    best = different[0].first->meant;
-    out_.agreement = std::max(out_.agreement, different[0].first->residual);
+    best = different[0].hit->meant;
+    out_.agreement = std::max(out_.agreement, different[0].hit->residual);
     if (names.size() > 1) {
       f.alias = names;
       f.code.clear();

@@ -68,6 +68,15 @@ bool listed(const Verdict& v, const std::string& choice) {
 
 }  // namespace
 
+TEST_CASE("diagnosis: no entry says that the formula used is the paper's") {
+  for (const Field& field : fields())
+    for (const Option& o : field.options) {
+      CAPTURE(field.name);
+      CAPTURE(o.id);
+      CHECK((std::string(o.used).empty() || std::string(o.used) != o.paper));
+    }
+}
+
 TEST_CASE("diagnosis: every hypothesis is named on a trace that it made, and no class of look-alikes exceeds three") {
   std::set<std::string> codes;
   std::size_t number = 0;
