@@ -143,6 +143,8 @@ int lesson_main(const Lesson& lesson, int argc, char** argv) {
                          lesson.id));
     return 2;
   }
+  // Training may have left a line half drawn; an answer has not.
+  const char* apart = parsed.extras.contains("--try") ? "" : "\n";
   int code = 1;
   try {
     code = run_parsed(lesson, parsed);
@@ -150,11 +152,11 @@ int lesson_main(const Lesson& lesson, int argc, char** argv) {
     complain(tr(parsed.options.lang, "\nerror: out of memory; close other programs or try --quick\n",
                 "\n错误：内存不足；请关闭其他程序或使用 --quick\n"));
   } catch (const InputError& error) {
-    complain(
-        fmt::format("\n{}{}\n", tr(parsed.options.lang, "error: ", "错误："), error.words.in(parsed.options.lang)));
+    complain(fmt::format("{}{}{}\n", apart, tr(parsed.options.lang, "error: ", "错误："),
+                         error.words.in(parsed.options.lang)));
   } catch (const std::exception& error) {
-    complain(
-        fmt::format("\n{}{}\n", tr(parsed.options.lang, "error: ", "错误："), explain(error, parsed.options.lang)));
+    complain(fmt::format("{}{}{}\n", apart, tr(parsed.options.lang, "error: ", "错误："),
+                         explain(error, parsed.options.lang)));
   }
   if (!flush_stdout() && code == 0) {
     complain(tr(parsed.options.lang, "error: part of the output could not be written (is the disk full?)\n",

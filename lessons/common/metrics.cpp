@@ -186,7 +186,16 @@ std::string Metrics::target_table(const Terminal& terminal, Lang lang) const {
     const std::string got = is_bound ? format_got(target.got) : target.met ? want : std::string(tr(lang, "no", "否"));
     table.add_row({target.name.in(lang), want, got, met_word(terminal, lang, target.met)});
   }
-  return table.text(terminal);
+  const bool short_run = options_.steps && !all_met();
+  return (short_run ? wrap_to_width(
+                          tr(lang,
+                             "The targets are those of the lesson's own number of steps; this run had what "
+                             "--steps says, so a miss tells nothing about the code.",
+                             "这些目标针对本课默认的步数；本次只训练了 --steps 指定的步数，未达到并不说明代码有误。"),
+                          std::min(terminal.width, 80)) +
+                          "\n"
+                    : "") +
+         table.text(terminal);
 }
 
 Json Metrics::to_json() const {

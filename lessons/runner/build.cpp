@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 
@@ -60,6 +61,17 @@ std::string last_line(const std::string& text) {
   return text.substr(start == std::string::npos ? 0 : start + 1, end - (start == std::string::npos ? -1 : start));
 }
 
+// The N of the last "[n/N] ..." of a dry run; 0 when there is nothing to do.
+int steps_of(const std::string& dry_run) {
+  const std::string line = last_line(dry_run);
+  const std::size_t slash = line.find('/');
+  int steps = 0;
+  if (line.starts_with('[') && slash != line.npos)
+    std::from_chars(line.data() + slash + 1, line.data() + line.size(), steps);
+  return steps;
+}
+constexpr int many_steps = 10;  // a lesson and its check are fewer, the library is more
+
 }  // namespace
 
 bool says_disk_full(std::string_view output) {
@@ -94,6 +106,12 @@ int build_target(const fs::path& build, const std::string& target, const Termina
   }
   // The script ./gradus takes the same lock: two terminals must not build at once.
   const BuildLock lock(build / "gradus_lock");
+  Job dry;
+  dry.words = {"ninja", "-C", build.string(), "-n", target};
+  if (steps_of(run_job(dry).output) >= many_steps) {
+    complain(tr(lang, "building the library once: takes about a minute, later starts take under a second\n",
+                "首次编译库：约需一分钟，以后启动不到一秒\n"));
+  }
   bool line_on_screen = false;
   Job job;
   job.words = {"ninja", "-C", build.string(), target};

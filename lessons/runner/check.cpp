@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 
 #include "lessons/common/files.h"
 #include "lessons/runner/exercise.h"
@@ -52,14 +53,9 @@ std::string next_step(const Course& course, const CourseLesson& lesson, const Ch
     out += fmt::format(
         fmt::runtime(tr(lang, "  train     ./gradus run {} --mine\n", "  训练      ./gradus run {} --mine\n")), number);
   }
-  bool seen = false;
-  for (const CourseLesson& other : course.lessons) {
-    if (seen && has_exercise(course, other)) {
-      return out +
-             fmt::format(fmt::runtime(tr(lang, "  next      ./gradus start {}\n", "  下一课    ./gradus start {}\n")),
-                         other.number());
-    }
-    seen = seen || other.id == lesson.id;
+  if (const CourseLesson* next = next_exercise(course, read_state(course), lesson.id)) {
+    out += fmt::format(fmt::runtime(tr(lang, "  next      ./gradus start {}\n", "  下一课    ./gradus start {}\n")),
+                       next->number());
   }
   return out;
 }
@@ -74,6 +70,16 @@ const CourseLesson* current_lesson(const Course& course, const std::vector<std::
   }
   misuse("./gradus", tr(lang, "which lesson? For example: ./gradus start 09", "哪一课？例如：./gradus start 09"), lang);
   return nullptr;
+}
+
+const CourseLesson* next_exercise(const Course& course, const CourseState& state, const std::string& after) {
+  const CourseLesson* first = nullptr;
+  for (const CourseLesson& lesson : course.lessons) {
+    if (lesson.id == after || !has_exercise(course, lesson) || state.get(lesson.id, "state") == "passed") continue;
+    if (lesson.id > after) return &lesson;
+    if (first == nullptr) first = &lesson;
+  }
+  return first;
 }
 
 fs::path passed_copy(const Course& course, const CourseLesson& lesson) {
@@ -140,11 +146,14 @@ int check_command(const Course& course, const std::vector<std::string>& argument
                               lesson->number()),
                   lang);
   }
+  const auto began = std::chrono::steady_clock::now();
   if (const int code = prepare_check(course, *lesson, terminal, lang); code != 0) return code;
+  const double build_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   ExerciseOptions options;
   options.all_parts = parsed.extras.contains("--json");
   options.sanitize = parsed.extras.contains("--sanitize");
-  const CheckReport report = check_file(course, *lesson, file, options, lang);
+  CheckReport report = check_file(course, *lesson, file, options, lang);
+  report.build_seconds = build_seconds;
   if (own) remember_check(course, *lesson, report, file);
   if (options.all_parts) {
     say(to_text(report_json(*lesson, file, report)) + "\n");

@@ -2,6 +2,8 @@
 #include "lessons/runner/commands.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -21,6 +23,15 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string shown(std::string_view word) { return "'" + cut_to_width(printable(word), 40) + "'"; }
+
+// On a terminal in lines of its width, broken between words; elsewhere a message stays one line.
+std::string fitted(std::string text) {
+  struct winsize size {};
+  if (::isatty(STDERR_FILENO) != 1) return text;
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20;
+  while (text.ends_with('\n')) text.pop_back();
+  return wrap_to_width(text, known ? size.ws_col : 80) + "\n";
+}
 
 }  // namespace
 
@@ -86,7 +97,7 @@ std::string course_help(Lang lang) {
 
 int leave(const ParsedCommand& parsed) {
   const int code = parsed.exit_code.value_or(0);
-  code == 0 ? say(parsed.text) : complain(parsed.text);
+  code == 0 ? say(parsed.text) : complain(fitted(parsed.text));
   return code;
 }
 
@@ -121,6 +132,12 @@ const CourseLesson* find_lesson(const Course& course, std::string_view word, Lan
   if (!found.ids.empty()) {
     what = fmt::format(fmt::runtime(tr(lang, "{} may be {}; write more of the name", "{} 可能是 {}；请多写几个字母")),
                        shown(word), joined(found.ids));
+  } else if (const auto coming = find_coming(course.root, word)) {
+    std::vector<std::string> ready;
+    for (const CourseLesson& lesson : course.lessons) ready.push_back(lesson.number());
+    what = fmt::format(fmt::runtime(tr(lang, "lesson {} ({}) is not written yet; ready are {}",
+                                       "第 {} 课（{}）还没有写好；已有的是 {}")),
+                       coming->number, coming->name, joined(ready));
   } else if (!found.near.empty()) {
     what = fmt::format(fmt::runtime(tr(lang, "no lesson {}; did you mean {}?", "没有课程 {}；是不是 {}？")),
                        shown(word), joined(found.near));
@@ -163,9 +180,10 @@ int help_command(const Course& course, const std::vector<std::string>& arguments
     names.emplace_back(command.name);
   }
   const std::vector<std::string> near = near_names(parsed.words[0], names);
-  const std::string_view known = tr(lang, "no command {}; did you mean {}?", "没有命令 {}；是不是 {}？");
-  return misuse("./gradus help",
-                fmt::format(fmt::runtime(known), shown(parsed.words[0]), joined(near.empty() ? names : near)), lang);
+  const std::string_view known =
+      near.empty() ? tr(lang, "no command {}; ./gradus help shows them all", "没有命令 {}；./gradus help 列出全部命令")
+                   : tr(lang, "no command {}; did you mean {}?", "没有命令 {}；是不是 {}？");
+  return misuse("./gradus help", fmt::format(fmt::runtime(known), shown(parsed.words[0]), joined(near)), lang);
 }
 
 }  // namespace gradus

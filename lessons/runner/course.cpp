@@ -96,6 +96,22 @@ std::vector<CourseLesson> find_lessons(const fs::path& root) {
   return lessons;
 }
 
+std::optional<ComingLesson> find_coming(const fs::path& root, std::string_view word) {
+  const std::string readme = text_of(root / "README.md"), wanted = lower(word);
+  for (std::size_t at = 0; at < readme.size();) {
+    const std::size_t end = std::min(readme.find('\n', at), readme.size());
+    const std::string_view row = std::string_view(readme).substr(at, end - at);
+    at = end + 1;
+    if (!row.starts_with("| ") || !row.ends_with("| coming |")) continue;
+    const std::string_view cell = row.substr(2, row.find(" |") - 2);
+    const std::size_t blank = std::min(cell.find(' '), cell.size() - 1);
+    const std::string number(cell.substr(0, blank)), name(cell.substr(blank + 1));
+    const bool same_number = all_digits(wanted) && all_digits(number) && without_zeros(number) == without_zeros(wanted);
+    if (same_number || lower(name) == wanted) return ComingLesson{number, name};
+  }
+  return std::nullopt;
+}
+
 Resolution resolve_lesson(const std::vector<std::string>& ids, std::string_view word) {
   // A path, as the shell completes it: only its last part counts.
   while (word.ends_with('/')) word.remove_suffix(1);

@@ -21,6 +21,12 @@ struct CourseLesson {
 // The directories NUMBER_NAME with a lesson.cpp under ROOT/lessons, in the order of their names.
 std::vector<CourseLesson> find_lessons(const std::filesystem::path& root);
 
+// A lesson that the table in ROOT/README.md lists as coming ("| 10 Luong | ... | coming |"), by its number or name.
+struct ComingLesson {
+  std::string number, name;
+};
+std::optional<ComingLesson> find_coming(const std::filesystem::path& root, std::string_view word);
+
 struct Resolution {
   std::vector<std::string> ids;   // one: that is it; several: the word fits them all; none: unknown
   std::vector<std::string> near;  // of an unknown word: what was perhaps meant, best first

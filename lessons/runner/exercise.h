@@ -10,6 +10,7 @@
 #include "lessons/common/check.h"
 #include "lessons/common/terminal.h"
 #include "lessons/runner/commands.h"
+#include "lessons/runner/state.h"
 #include "nn/formats/json.h"
 
 namespace gradus {
@@ -43,6 +44,7 @@ struct CheckReport {
   std::string excerpt;                  // that line
   std::string printed;                  // what the learner's code has printed
   double compile_seconds = 0, run_seconds = 0;
+  double build_seconds = 0;  // before that, for what the check itself is made of
   int exit_code() const { return !nothing.empty() ? 2 : passed ? 0 : 1; }
 };
 
@@ -79,6 +81,9 @@ int variant_of(const std::string& source);
 
 // The lesson that the first word names, or without one the current one; null after a line on stderr.
 const CourseLesson* current_lesson(const Course& course, const std::vector<std::string>& words, Lang lang);
+// The first exercise after that lesson that has not passed, or the first of all; null when none is left. An empty id:
+// from the beginning.
+const CourseLesson* next_exercise(const Course& course, const CourseState& state, const std::string& after);
 // The last text of the learner that passed; there is none before.
 std::filesystem::path passed_copy(const Course& course, const CourseLesson& lesson);
 // Puts the outcome of a check of the learner's own file into the state, and keeps what passed.

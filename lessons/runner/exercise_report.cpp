@@ -89,6 +89,12 @@ std::string report_text(const CourseLesson& lesson, const CheckReport& report, c
                fmt::format(fmt::runtime(tr(lang, "{:.1f} s (compiled in {:.1f}, checked in {:.1f})",
                                            "{:.1f} 秒（编译 {:.1f}，检查 {:.1f}）")),
                            report.compile_seconds + report.run_seconds, report.compile_seconds, report.run_seconds));
+  if (report.build_seconds >= 1) {
+    out +=
+        entry("", fmt::format(fmt::runtime(tr(lang, "and before it {:.1f} s to build the library and the check, once",
+                                              "在此之前编译库和检查程序用了 {:.1f} 秒，只此一次")),
+                              report.build_seconds));
+  }
   return out;
 }
 

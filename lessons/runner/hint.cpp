@@ -34,6 +34,17 @@ void add_line(std::string& text, const std::string& line) {
   }
 }
 
+// A page that a hint names, as a path that exists from the checkout.
+std::string with_paths(std::string text, const CourseLesson& lesson) {
+  const std::string directory = "lessons/" + lesson.id + "/";
+  for (std::size_t at = 0; (at = text.find("README.", at)) != text.npos; at += std::string_view("README.").size()) {
+    if (at > 0 && text[at - 1] == '/') continue;
+    text.insert(at, directory);
+    at += directory.size();
+  }
+  return text;
+}
+
 // hints.md: "## additive_keys", then three numbered items; what follows an item belongs to it.
 std::vector<Hints> read_hints(const fs::path& file) {
   std::vector<Hints> all;
@@ -157,13 +168,18 @@ std::string next_hint(const Course& course, const CourseLesson& lesson, const st
   std::string out =
       fmt::format(fmt::runtime(tr(lang, "{}, hints {} of {}\n", "{}，提示 {} / {}\n")), found->place, level, levels);
   for (int i = 0; i < level && i < static_cast<int>(found->texts.size()); ++i) {
-    out += wrap_to_width(fmt::format("\n{}. {}\n", i + 1, found->texts[static_cast<std::size_t>(i)]), 80);
+    const std::string text = with_paths(found->texts[static_cast<std::size_t>(i)], lesson);
+    out += wrap_to_width(fmt::format("\n{}. {}\n", i + 1, text), 80);
   }
-  std::string others;
+  if (level == levels) {
+    const bool passed = before.get(lesson.id, "state") == "passed";
+    out += fmt::format(fmt::runtime(tr(lang, "\nnext: ./gradus solution {}{}\n", "\n接下来：./gradus solution {}{}\n")),
+                       lesson.number(), passed ? "" : " --i-give-up");
+  }
+  if (hints.size() > 1) out += tr(lang, "\nalso for\n", "\n其他位置的提示\n");
   for (const Hints& h : hints) {
-    if (h.place != found->place) others += (others.empty() ? "" : ", ") + h.place;
+    if (h.place != found->place) out += fmt::format("  ./gradus hint {} {}\n", lesson.number(), h.place);
   }
-  if (!others.empty()) out += fmt::format(fmt::runtime(tr(lang, "\nalso for: {}\n", "\n其他位置的提示：{}\n")), others);
   return out;
 }
 

@@ -27,14 +27,14 @@ std::string standing(const CourseState& state, const CourseLesson& lesson, Lang 
 
 std::string home(const Course& course, Lang lang) {
   const CourseState state = read_state(course);
-  const CourseLesson *current = nullptr, *next = nullptr;
+  const CourseLesson* current = nullptr;
+  const CourseLesson* const next = next_exercise(course, state, state.get("", "current"));
   int exercises = 0, passed = 0;
   for (const CourseLesson& lesson : course.lessons) {
     if (!has_exercise(course, lesson)) continue;
     const bool done = state.get(lesson.id, "state") == "passed";
     ++exercises;
     passed += done;
-    if (!done && next == nullptr) next = &lesson;
     if (!done && state.get("", "current") == lesson.id) current = &lesson;
   }
   std::string out =

@@ -5,6 +5,7 @@
 
 #include "lessons/common/near.h"
 #include "lessons/runner/commands.h"
+#include "lessons/runner/state.h"
 
 namespace gradus {
 
@@ -68,6 +69,7 @@ int runner_main(const std::vector<std::string>& arguments) {
   course.defaults = parsed.options;
   course.defaults.out = default_out(course.root);
   course.lessons = find_lessons(course.root);
+  mend_state(course);
   choose_language(course, arguments);
   const Lang lang = course.defaults.lang;
 

@@ -117,11 +117,14 @@ int start_command(const Course& course, const std::vector<std::string>& argument
     say(fmt::format(fmt::runtime(tr(lang, "{} is there already and stays as it is.\n", "{} 已经存在，保持不变。\n")),
                     shown(course, files.mine)));
     if (!begun_with.empty() && begun_with != text_hash(starter)) {
-      say(fmt::format(
-          fmt::runtime(tr(lang,
-                          "The course's exercise has changed since you began: compare with lessons/{}/exercise.cpp.\n",
-                          "你开始之后课程的练习有过改动：请与 lessons/{}/exercise.cpp 对照。\n")),
-          lesson->id));
+      say(wrap_to_width(
+              fmt::format(
+                  fmt::runtime(tr(
+                      lang, "The course's exercise has changed since you began: compare with lessons/{}/exercise.cpp.",
+                      "你开始之后课程的练习有过改动：请与 lessons/{}/exercise.cpp 对照。")),
+                  lesson->id),
+              find_terminal(parsed.options).width) +
+          "\n");
     }
   }
   say(what_now(*lesson, lang));
@@ -172,9 +175,11 @@ int reset_command(const Course& course, const std::vector<std::string>& argument
   try_update_state(course, [&](CourseState& state) {
     for (const char* key : {"checked", "verdict", "place"}) state.set(lesson->id, key, "");
   });
-  say(fmt::format(fmt::runtime(tr(lang, "{} is as it was at the start; yours is kept: {}\n",
-                                  "{} 已恢复为初始状态；你的文件保留在：{}\n")),
-                  shown(course, files.mine), shown(course, backup)));
+  say(wrap_to_width(fmt::format(fmt::runtime(tr(lang, "{} is as it was at the start; yours is kept: {}",
+                                                "{} 已恢复为初始状态；你的文件保留在：{}")),
+                                shown(course, files.mine), shown(course, backup)),
+                    find_terminal(parsed.options).width) +
+      "\n");
   return 0;
 }
 

@@ -23,6 +23,19 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
+bool is_damaged(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = trimmed(text.substr(at, end - at));
+    at = end + 1;
+    if (line.find('\0') != line.npos) return true;
+    const bool known = line.empty() || line.front() == '#' || (line.front() == '[' && line.back() == ']') ||
+                       (line.find('=') != line.npos && line.front() != '=');
+    if (!known) return true;
+  }
+  return false;
+}
+
 fs::path state_file(const Course& course) { return course.root / "work" / "state.txt"; }
 
 CourseState load(const Course& course) {
@@ -92,6 +105,22 @@ void update_state(const Course& course, const std::function<void(CourseState&)>&
     throw;
   }
   if (lock >= 0) ::close(lock);
+}
+
+void mend_state(const Course& course) {
+  const fs::path file = state_file(course), kept = file.string() + ".damaged";
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return;
+  try {
+    const std::string text = read_file(file);
+    if (!is_damaged(text)) return;
+    update_state(course, [&](CourseState&) { write_file(kept, text); });
+  } catch (const FileError&) { return; }  // who writes the state next says why that is not possible
+  misuse("./gradus",
+         tr(course.defaults.lang,
+            "work/state.txt was damaged; it is kept as work/state.txt.damaged, and what could be read of it counts",
+            "work/state.txt 已损坏；原文件保存为 work/state.txt.damaged，其中能读出的部分继续有效"),
+         course.defaults.lang);
 }
 
 void try_update_state(const Course& course, const std::function<void(CourseState&)>& change) {

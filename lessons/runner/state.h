@@ -36,6 +36,10 @@ void update_state(const Course& course, const std::function<void(CourseState&)>&
 // stderr says so.
 void try_update_state(const Course& course, const std::function<void(CourseState&)>& change);
 
+// Puts a state file with lines that make no sense aside as work/state.txt.damaged, says so on stderr, and goes on with
+// what can be read of it.
+void mend_state(const Course& course);
+
 CourseState parse_state(std::string_view text);
 std::string to_text(const CourseState& state);
 

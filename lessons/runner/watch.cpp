@@ -216,12 +216,11 @@ class Watcher {
           keys_line());
       return;
     }
-    for (const CourseLesson& other : course_.lessons) {
-      if (other.id <= lesson_->id || !has_exercise(course_, other)) continue;
-      if (take_up(other) == 0) check(false);
+    if (const CourseLesson* next = next_exercise(course_, read_state(course_), lesson_->id)) {
+      if (take_up(*next) == 0) check(false);
       return;
     }
-    say(std::string(tr(lang, "this is the last exercise that there is\n", "这是最后一个练习\n")) + keys_line());
+    say(std::string(tr(lang, "nothing is left: all exercises are passed\n", "全部练习都已通过\n")) + keys_line());
   }
 
   const Course& course_;

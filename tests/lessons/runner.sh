@@ -116,6 +116,22 @@ check 'the language before the command counts' 0 '<--lang=zh>' '' --lang zh run 
 check 'exit codes are handed through' 3 'luong' '' run luong
 check 'an unknown lesson' 2 '' "no lesson 'bahdanu'; did you mean 09_bahdanau?" run bahdanu
 check 'an unknown number' 2 '' "no lesson '77'; ./gradus list" run 77
+printf '| 77 Tomorrow | what comes | coming |\n' >"$root/README.md"
+check 'a lesson that is not written yet' 2 '' 'lesson 77 (Tomorrow) is not written yet; ready are 08, 09, 10, 11' start 77
+check 'and by its name' 2 '' 'lesson 77 (Tomorrow) is not written yet' run tomorrow
+on_terminal() {  # in 60 columns, words whole
+  SHELL=/bin/sh script -qec "stty cols 60; '$runner' --root '$root' --build '$root/build' $1" /dev/null </dev/null |
+    tr -d '\r' >"$scratch/out"
+  ! grep -E '.{61}' "$scratch/out" && grep -qE 'written yet;$|written yet; ready$|written yet; ready are$' "$scratch/out"
+}
+if command -v script >/dev/null; then holds 'a message on a terminal is broken between words' on_terminal 'start 77'; fi
+check 'help of a word like no command' 2 '' "no command 'nonsense'; ./gradus help shows them all" help nonsense
+mkdir -p "$root/work" && printf 'lang = zh\nnonsense\n' >"$root/work/state.txt"
+remember=1
+check 'a damaged state is told' 0 '用法' 'work/state.txt was damaged; it is kept as work/state.txt.damaged' help
+holds 'and kept' grep -q nonsense "$root/work/state.txt.damaged"
+check 'and told once' 0 '用法' '' help
+remember=
 check 'run without a lesson' 2 '' './gradus run: LESSON is missing; see ./gradus run --help' run
 check 'run with a wrong value' 2 '' "--steps needs a whole number" run 09 --steps many
 check 'try: input and words' 0 '<3 1 4>' '' try 09 3 1 4
@@ -141,6 +157,14 @@ holds 'run all tells each result' told "$scratch/out"
 lesson 10_lamport 'echo'
 check 'a beginning of two names' 2 '' "'l' may be 10_lamport, 10_luong" run l
 holds 'building takes the lock of the script' test -e "$root/build/gradus_lock"
+
+parts='part1 part2 part3 part4 part5 part6 part7 part8 part9 part10'
+lesson 20_large 'echo large'
+sed -i "\$s/\$/ | $parts/" "$root/build/build.ninja"
+for part in $parts; do echo "build $part: copy ../lessons/20_large/program.sh" >>"$root/build/build.ninja"; done
+check 'a long build is told before' 0 large 'building the library once: takes about a minute' run 20
+check 'and only when there is one' 0 large '' run 20
+rm -r "$root/lessons/20_large"
 
 # A compiler whose disk is full: nothing is the learner's fault.
 printf '#!/bin/sh\necho "fatal error: error writing to mine.s: No space left on device" >&2\nexit 1\n' >"$scratch/compiler"

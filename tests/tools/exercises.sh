@@ -188,6 +188,9 @@ check 'watch shows the verdict' says 'NOT_WRITTEN' gradus watch
 check 'hint: for what the check found' says 'additive_keys, hints 1 of 3' gradus hint
 check 'hint: one more' says 'additive_keys, hints 2 of 3' gradus hint 09
 check 'hint: for another place' says 'decoder_step, hints 1 of 3' gradus hint 09 decoder_step
+check 'hint: how to get the others' says './gradus hint 09 additive_keys' gradus hint 09 decoder_step
+check 'hint: places are paths that exist' says 'lessons/09_bahdanau/README.md#' gradus hint 09 decoder_step
+check 'hint: after the last, the solution' says './gradus solution 09 --i-give-up' gradus hint 09 additive_score --all
 check 'hint: a mistyped place' says 'did you mean additive_score?' gradus hint 09 additive_scor
 check 'hint: a mistyped place is misuse' exits 2 gradus hint 09 additive_scor
 # What breaks off or does not compile names a line: the hints are those of the function around it.
@@ -243,6 +246,14 @@ cp "$root/lessons/09_bahdanau/solution.cpp" "$mine"
 check 'check: passed' exits 0 gradus check
 check 'the state says so' grep -q '^state = passed' "$course/work/state.txt"
 check 'run --mine trains with it' says 'decoder_step: yours' gradus run 09 --mine --steps 1
+check 'run --mine: after few steps a miss is not the code'"'"'s' grep -q "targets are those of the lesson's own number of steps" "$work/out"
+cp "$root/lessons/09_bahdanau/exercise.cpp" "$mine"
+gradus check >"$work/out"
+cp "$root/lessons/09_bahdanau/solution.cpp" "$mine"
+not_blamed() { gradus run 09 --mine --steps 1 >"$work/out" && ! grep -q 'has not passed' "$work/out"; }
+check 'run --mine: the text that passed has passed, whatever was checked later' not_blamed
+same_next() { next=$(gradus check 09 | sed -n 's/^  next *//p') && [ -n "$next" ] && gradus | grep -qF "$next,"; }
+check 'check and ./gradus name one next exercise' same_next
 check 'its results stand beside those of the library' test -s "$course/out/mine/09_bahdanau/metrics.json"
 check 'the solution is shown after' says 'additive_score' gradus solution 09
 check 'hints can be read after passing' says 'hints' gradus hint 09

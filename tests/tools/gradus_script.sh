@@ -66,9 +66,11 @@ quick() {
 quiet() { said 7 '[list]' && [ ! -s "$work/err" ]; }
 
 gradus --help
-check "gradus: --help shows the commands" said 0 './gradus run LESSON'
+check "gradus: --help shows the commands" said 0 'run LESSON'
 gradus
-check "gradus: without a word it shows the commands" said 0 './gradus test'
+check "gradus: without a word it shows the commands" said 0 'test [NAME...]'
+check "gradus: and what comes first" said 0 'First: ./gradus run 09'
+check "gradus: in 80 columns" sh -c "! grep -nE '.{81}' '$work/out'"
 gradus tets
 check "gradus: an unknown command is misuse" said 2 "there is no command 'tets'"
 gradus test --sanitise
