@@ -89,13 +89,16 @@ class Watcher {
   }
 
  private:
-  // Shows what the key asks for; false when it asks for nothing of that kind.
-  bool answer(char key) {
+  void say_checking() const {
+    if (terminal_.live) say(std::string(tr(options_.lang, "checking ...", "正在检查……")));
+  }
+
+  // Shows what the key asks for, if it asks for anything.
+  void answer(char key) {
     if (key == 'h') say(next_hint(course_, *lesson_, "", false, options_.lang));
     else if (key == 'l') say(lesson_table(course_, options_));
-    else return false;
+    else return;
     say(keys_line());
-    return true;
   }
 
   // An empty file is one that an editor is about to write.
@@ -161,12 +164,13 @@ class Watcher {
   void check(bool was_saved) {
     seen_ = stamp_of(file());
     terminal_ = find_terminal(options_);  // its width may have changed
-    if (terminal_.live) say(std::string(tr(options_.lang, "checking ...", "正在检查……")));
+    say_checking();
     ExerciseOptions options;
     bool answered = false;
     options.stop = [&] { return breaks_off(answered); };
     const CheckReport report = check_file(course_, *lesson_, file(), options, options_.lang);
     there_at_ = std::chrono::steady_clock::now();
+    if (terminal_.live && (report.stopped || answered)) say("\n");
     if (report.stopped) return;
     // From the file's own time on, so that noticing the save counts too.
     if (was_saved)
@@ -187,10 +191,14 @@ class Watcher {
   // While a check is running: keys are answered, and a save or a key that leads elsewhere ends it.
   bool breaks_off(bool& answered) {
     const char key = keys_.wait(0);
-    if (key == 'q') pressed_ = key;
-    if (key == 'n' && has_passed()) pressed_ = key;
-    else if (key == 'n') go_on();
-    answered = answer(key) || key == 'n' || answered;
+    if (key == 'q' || (key == 'n' && has_passed())) {
+      pressed_ = key;
+    } else if (key == 'h' || key == 'l' || key == 'n') {
+      if (terminal_.live) say("\n");
+      key == 'n' ? go_on() : answer(key);
+      say_checking();
+      answered = true;
+    }
     return pressed_ != 0 || is_saved();
   }
 

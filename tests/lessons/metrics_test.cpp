@@ -498,7 +498,7 @@ TEST_SUITE("lesson") {
       return 0;
     };
     CHECK(in_child(scratch, [&] { return call(lesson, {out, "--lang=zh", "--try", "3 x"}); }) == 1);
-    CHECK(read_file(scratch / "stderr") == "\n错误：“3 x”里不全是数字；例如可以输入 \"3 1 4 1 5\"\n");
+    CHECK(read_file(scratch / "stderr") == "错误：“3 x”里不全是数字；例如可以输入 \"3 1 4 1 5\"\n");
     lesson.run = [](const Options&) -> int { throw std::bad_alloc(); };
     CHECK(in_child(scratch, [&] { return call(lesson, {out, "--lang=en"}); }) == 1);
     CHECK(read_file(scratch / "stderr").find("out of memory") != std::string::npos);
