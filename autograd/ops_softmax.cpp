@@ -67,10 +67,9 @@ Var cross_entropy_of(const Var& logits, const Ids& targets, const Mask* counts) 
   const auto real = counts ? counts->values() : std::vector<std::uint8_t>(targets.values().size(), 1);
   double total = 0;
   dispatch(rows.dtype(), [&]<class T>(T) {
-    for (std::int64_t i = 0; i < targets.size(); ++i) {
-      T& log_p_i = log_p.mutable_data<T>()[i];
-      log_p_i = rows.data<T>()[i * vocab + targets[i]] - lse.data<T>()[i];
-      if (real[static_cast<std::size_t>(i)]) total -= static_cast<double>(log_p_i);
+    for (std::int64_t i = 0; i < targets.size(); ++i) {  // a target that does not count may be any number
+      const T log_p_i = real.data()[i] ? rows.data<T>()[i * vocab + targets[i]] - lse.data<T>()[i] : 0;
+      total -= static_cast<double>(log_p.mutable_data<T>()[i] = log_p_i);
     }
   });
   return record("cross_entropy", full(Shape{}, total / n, rows.dtype()), {logits},
@@ -85,8 +84,8 @@ Var cross_entropy_of(const Var& logits, const Ids& targets, const Mask* counts) 
                   dispatch(dx.dtype(), [&]<class T>(T) {
                     T* d = dx.mutable_data<T>();
                     for (std::int64_t i = 0; i < targets.size(); ++i, d += vocab) {
-                      d[targets[i]] = at_target.data<T>()[i];
-                      if (!real[static_cast<std::size_t>(i)]) std::fill(d, d + vocab, T(0));
+                      if (real.data()[i]) d[targets[i]] = at_target.data<T>()[i];
+                      if (!real.data()[i]) std::fill(d, d + vocab, T(0));
                     }
                   });
                   in.add(0, reshape(dx, in.shape(0)));
