@@ -329,6 +329,7 @@ Json parse_json(std::string_view text, std::size_t max_depth) {
   // The reader takes a byte 0 for the end of the text and skips a byte order mark; neither belongs into JSON.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) { refuse_text(text, zero, "a byte 0"); }
   if (text.substr(0, 3) == "\xEF\xBB\xBF") refuse_text(text, 0, "a byte order mark");
+  if (text.empty()) refuse_text(text, 0, "unexpected end of input");  // newer readers have other words for it
   std::size_t bytes_read = 0;
   Builder builder(max_depth, &bytes_read);
   std::size_t ignored = 0;
