@@ -394,6 +394,13 @@ TEST_CASE("an operand and a view of it both get their share") {
   backward(loss);
   CHECK(same(elements(x.grad()), {2, 8, 14, 4, 10, 16, 6, 12, 18}));
 }
+TEST_CASE("where an operand and a view of it meet, the gradient is not written over what is still to be read") {
+  const Var x = parameter(tensor(Shape{2, 2}, {1, 2, 3, 5}, f64));
+  Var loss;
+  { loss = sum(square(x * transpose(x))); }  // sum x_ij^2 x_ji^2
+  backward(loss);
+  CHECK(same(elements(x.grad()), {4, 72, 48, 500}));  // 4 x_ij x_ji^2
+}
 TEST_CASE("matmul of a matrix with its own transpose, held or not") {
   for (bool held : {false, true}) {
     const Var x = parameter(tensor(Shape{2, 3}, Numbers(4).many(6, -1, 1), f64));
