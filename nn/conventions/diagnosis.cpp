@@ -615,6 +615,15 @@ class Search {
     return made;
   }
 
+  // The run's h by a hypothesis without mistakes; nothing where it has some, or where sizes do not go with it.
+  std::optional<Array> states_of(const Group& group, const Hypothesis& hypothesis) {
+    const auto model = trouble(group, hypothesis).violations ? std::nullopt : build(group, hypothesis);
+    if (!model) return std::nullopt;
+    try {
+      return get(stage_outputs(*model, given_, group.stages), "h");
+    } catch (const std::invalid_argument&) { return std::nullopt; }
+  }
+
   // A run whose states are right inside, and whose outputs are changed on their way out.
   bool explained_by_outputs(const Group& group, const std::vector<Scored>& free_ones) {
     if (trace_.kind != TraceKind::recurrent || !there("h")) return false;
@@ -631,15 +640,9 @@ class Search {
       return copy(h.row({b, t}).subspan(first, d));
     };
     for (const Scored& s : free_ones) {
-      const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
-      if (!model) continue;
-      Array h;
-      try {
-        h = get(stage_outputs(*model, given_, group.stages), "h");
-      } catch (const std::invalid_argument&) {
-        continue;  // sizes that do not go with this hypothesis
-      }
-      if (h.shape != wanted.shape) continue;
+      const std::optional<Array> states = states_of(group, s.hypothesis);
+      if (!states || states->shape != wanted.shape) continue;
+      const Array& h = *states;
       std::vector<Way> ways = {{"", "h_t", "h_t", own}};
       for (const Function& f : functions())
         ways.push_back({"RUN_OUTPUT_FUNCTION", std::string(f.name) + "(h_t)", std::string(f.name) + "(h_t)",
@@ -1536,17 +1539,9 @@ class Search {
       return part;
     };
     for (const Scored& s : tried) {
-      if (trouble(group, s.hypothesis).violations) continue;
-      const auto model = build(group, s.hypothesis);
-      if (!model) continue;
-      Array got;
-      try {
-        got = get(stage_outputs(*model, given_, group.stages), "h");
-      } catch (const std::invalid_argument&) {
-        continue;  // sizes that do not go with this hypothesis
-      }
-      for (std::size_t which = 0; got.shape == wanted.shape && which < 2; ++which)
-        if (difference(half(got, which), half(wanted, which)) < tolerance_)
+      const std::optional<Array> got = states_of(group, s.hypothesis);
+      for (std::size_t which = 0; got && got->shape == wanted.shape && which < 2; ++which)
+        if (difference(half(*got, which), half(wanted, which)) < tolerance_)
           return {{Kind::convention,
                    which ? Words{"; the second half of h agrees, the first does not", "；h 的后一半相符，前一半不符"}
                          : Words{"; the first half of h agrees, the second does not", "；h 的前一半相符，后一半不符"}}};
