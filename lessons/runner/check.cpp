@@ -86,19 +86,19 @@ fs::path passed_copy(const Course& course, const CourseLesson& lesson) {
   return exercise_files(course, lesson).mine.parent_path() / "exercise.passed.cpp";
 }
 
-void remember_check(const Course& course, const CourseLesson& lesson, const CheckReport& report, const fs::path& file) {
+void remember_check(const Course& course, const CourseLesson& lesson, const CheckReport& report) {
   if (!report.nothing.empty()) return;
   try_update_state(course, [&](CourseState& state) {
-    const std::string source = read_file(file), hash = text_hash(source);
+    const std::string hash = text_hash(report.source);
     state.set("", "current", lesson.id);
     state.set(lesson.id, "checked", hash);
     state.set(lesson.id, "verdict", report.passed ? "PASSED" : report.first->code);
-    state.set(lesson.id, "place", report.passed ? "" : place_of(report, source, hint_places(course, lesson)));
+    state.set(lesson.id, "place", report.passed ? "" : place_of(report, report.source, hint_places(course, lesson)));
     if (report.passed) {
       if (state.get(lesson.id, "state") != "passed") state.set(lesson.id, "passed_on", today());
       state.set(lesson.id, "state", "passed");
       state.set(lesson.id, "passed_file", hash);
-      write_file(passed_copy(course, lesson), source);
+      write_file(passed_copy(course, lesson), report.source);
     } else if (state.get(lesson.id, "state").empty()) {
       state.set(lesson.id, "state", "in progress");
     }
@@ -154,7 +154,7 @@ int check_command(const Course& course, const std::vector<std::string>& argument
   options.sanitize = parsed.extras.contains("--sanitize");
   CheckReport report = check_file(course, *lesson, file, options, lang);
   report.build_seconds = build_seconds;
-  if (own) remember_check(course, *lesson, report, file);
+  if (own) remember_check(course, *lesson, report);
   if (options.all_parts) {
     say(to_text(report_json(*lesson, file, report)) + "\n");
   } else if (!report.nothing.empty()) {

@@ -175,6 +175,7 @@ CheckReport checked(const Course& course, const CourseLesson& lesson, const fs::
   CheckReport report;
   const std::string source = read_source(file, lang, report.nothing);
   if (!report.nothing.empty()) return report;
+  report.source = source;
   report.variant = variant_of(source);
   ExerciseBuild build(course, file, source, options, lang);
   const fs::path object = options.check.empty() ? build.lessons() / ("libcheck_" + lesson.id + ".a") : options.check;

@@ -37,6 +37,7 @@ struct CheckReport {
   std::string nothing;   // why there was nothing to check, in the language asked for; empty: it was checked
   bool stopped = false;  // by ExerciseOptions::stop: the rest says nothing
   bool passed = false;
+  std::string source;                   // the text that was checked; the file may hold another by now
   int variant = 0;                      // which the file says it is
   std::vector<PartReport> parts;        // empty when the file did not come as far as running
   std::optional<check::Failure> first;  // the first thing to mend
@@ -87,8 +88,7 @@ const CourseLesson* next_exercise(const Course& course, const CourseState& state
 // The last text of the learner that passed; there is none before.
 std::filesystem::path passed_copy(const Course& course, const CourseLesson& lesson);
 // Puts the outcome of a check of the learner's own file into the state, and keeps what passed.
-void remember_check(const Course& course, const CourseLesson& lesson, const CheckReport& report,
-                    const std::filesystem::path& file);
+void remember_check(const Course& course, const CourseLesson& lesson, const CheckReport& report);
 // The functions that the lesson has hints for, in the order of its hints.md.
 std::vector<std::string> hint_places(const Course& course, const CourseLesson& lesson);
 // One more hint for `place`, or where that is empty for what the last check found; counted in the state.

@@ -180,7 +180,7 @@ class Watcher {
     if (!report.nothing.empty()) {
       say(report.nothing + "\n");
     } else {
-      remember_check(course_, *lesson_, report, file());
+      remember_check(course_, *lesson_, report);
       say(full_report(course_, *lesson_, report, terminal_, options_.lang));
       if (was_saved) say(timing());
       say(fmt::format(fmt::runtime(tr(options_.lang, "  file      {}\n", "  文件      {}\n")), shown(file())));
