@@ -242,6 +242,13 @@ cp "$root/lessons/09_bahdanau/exercise.cpp" "$mine"
 echo '// mine' >>"$mine"
 check 'start again overwrites nothing' says 'stays as it is' gradus start 09
 check 'what was written is there' grep -q '// mine' "$mine"
+# A file that is changed while it is checked: it does so itself.
+{ cat "$root/lessons/09_bahdanau/solution.cpp"
+  printf '#include <fstream>\nstatic const bool changed = bool(std::ofstream("%s", std::ios::app) << "// later\\n");\n' "$mine"; } >"$mine"
+kept_as_checked() {
+  gradus check >/dev/null && grep -qx '// later' "$mine" && ! grep -qx '// later' "$(dirname "$mine")/exercise.passed.cpp"
+}
+check 'what is kept as passed is the text that was checked' kept_as_checked
 cp "$root/lessons/09_bahdanau/solution.cpp" "$mine"
 check 'check: passed' exits 0 gradus check
 check 'the state says so' grep -q '^state = passed' "$course/work/state.txt"
