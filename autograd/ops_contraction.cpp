@@ -1,4 +1,5 @@
 // Products and sums. The gradient of a contraction is the contraction with its operands exchanged.
+#include "autograd/kernels/linear.h"
 #include "autograd/ops.h"
 #include "autograd/pointwise.h"
 #include "tensor/matmul.h"
@@ -8,39 +9,10 @@ namespace {
 
 Tensor transpose_last(const Tensor& x) { return transpose(x, Axis{x.rank() - 2}, Axis{x.rank() - 1}); }
 
-// (..., d) -> (n, d)
-Tensor as_rows(const Tensor& x) {
-  if (x.rank() == 2) return x;
-  const Axis last{x.rank() - 1};
-  return reshape(x, Shape{x.shape().without(last).size(), x.shape()[last]});
-}
-
 // dx += a b, or = where dx holds nothing yet; summed along an axis where dx is stretched.
 void add_product(Node::Target dx, const Tensor& a, const Tensor& b) {
   if (dx.grad.stretched()) add_(dx.grad, matmul(a, b));
   else matmul_into(dx.grad, a, b, !dx.fresh);
-}
-
-// dx += a b, whose rows are those of dx, which may have more axes in front: (n, d_in) into (..., d_in).
-void add_rows(Node::Target dx, const Tensor& a, const Tensor& b) {
-  if (dx.grad.rank() == 2 || dx.grad.contiguous()) add_product({as_rows(dx.grad), dx.fresh}, a, b);
-  else dx.add(reshape(matmul(a, b), dx.grad.shape()));
-}
-
-// db (d_out) += the sum of d (n, d_out) over its rows.
-void add_sum_of_rows(const Tensor& db, const Tensor& d) {
-  Tensor repeated = expand_new(db, Axis{0}, d.shape()[0]);
-  add_(repeated, d);
-}
-
-// Calls each(k, columns) for the parts 0 .. n - 1 of an input, shape(k) each: columns(W) are those that multiply part k.
-template <class ShapeOf, class Each> void for_each_part(int n, ShapeOf shape, Each each) {
-  std::int64_t from = 0;
-  for (int k = 0; k < n; ++k) {
-    const std::int64_t width = shape(k)[shape(k).rank() - 1];
-    each(k, [&](const Tensor& W) { return n == 1 ? W : narrow(W, Axis{1}, from, width); });
-    from += width;
-  }
 }
 
 // x: the shape of all parts joined; `first`: one of them.
@@ -66,33 +38,14 @@ Var matmul(const Var& a, const Var& b) {
 Var linear(const VarList& x, const Var& W, const Var& b) {
   const Shape joined = joined_shape("linear", x);  // (..., d_in)
   check_linear(joined, x[0].value(), W, b);
-  const Tensor y = empty(joined.with(Axis{joined.rank() - 1}, W.shape()[0]), x[0].dtype());
-  Tensor rows = as_rows(y);  // (n, d_out)
-  if (b.defined()) copy_(rows, expand_new(b.value(), Axis{0}, rows.shape()[0]));
-  const int parts = static_cast<int>(x.size());  // W is input `parts`, b the one after it
   SmallList<const Var*, 4> inputs;
-  const auto shape = [&](int k) -> const Shape& { return inputs[static_cast<std::size_t>(k)]->shape(); };
   for (std::size_t k = 0; k < x.size(); ++k) inputs.push_back(&x[k]);
-  for_each_part(parts, shape, [&](int k, auto columns) {
-    matmul_into(rows, as_rows(x[static_cast<std::size_t>(k)].value()), transpose(columns(W.value())),
-                b.defined() || k > 0);
-  });
   inputs.push_back(&W);
   if (b.defined()) inputs.push_back(&b);
-  return record("linear", y, VarList(inputs.begin(), inputs.size()), [parts](const Tensor& dy, Inputs& in) {
-    const Tensor d = as_rows(dy);  // (n, d_out)
-    const auto shape_of = [&](int k) -> const Shape& { return in.shape(k); };
-    for_each_part(parts, shape_of, [&](int k, auto columns) {
-      if (in.needs(k)) add_rows(in.target(k), d, columns(in.made(parts, contiguous)));
-    });
-    if (in.needs(parts)) {
-      const Node::Target dW = in.target(parts);
-      for_each_part(parts, shape_of, [&](int k, auto columns) {
-        add_product({columns(dW.grad), dW.fresh}, transpose(d), as_rows(in.value(k)));
-      });
-    }
-    if (in.count() == parts + 2 && in.needs(parts + 1)) add_sum_of_rows(in.grad(parts + 1), d);
-  });
+  const Tensor y = linear_forward(joined, x, W.value(), b);
+  const int parts = static_cast<int>(x.size());
+  return record("linear", y, VarList(inputs.begin(), inputs.size()),
+                [parts](const Tensor& dy, Inputs& in) { linear_backward(dy, in, parts); });
 }
 
 Var dot(const Var& x, const Var& v, Axis axis) {

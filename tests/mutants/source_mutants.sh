@@ -62,8 +62,11 @@ tensor/doctor/doctor.cpp | if (large.without(Axis{axis}) != small) continue; | ;
 autograd/var.cpp | if (!node->inputs.empty() && node->grad.defined()) node->grad = Tensor(); | if (false) node->grad = Tensor(); | autograd
 autograd/kernels/tape_order.cpp | return a->id > b->id; | return a->id < b->id; | autograd
 autograd/kernels/tape_order.cpp | ordered[root->id - node->id] = node; | ordered[node->id - oldest] = node; | autograd
-autograd/ops_contraction.cpp | from += width; | from += width - 1; | autograd
-autograd/ops_contraction.cpp | b.defined() || k > 0); | b.defined()); | autograd
+autograd/kernels/linear.cpp | b.defined() || k > 0 | b.defined() | autograd
+autograd/kernels/linear.cpp | first * column | first | autograd
+autograd/kernels/linear.cpp | , !fresh); | , false); | autograd
+autograd/kernels/linear.cpp | data<T>() + first; | data<T>(); | autograd
+autograd/kernels/linear.cpp | x.contiguous() ? x | true ? x | autograd
 autograd/kernels/pointwise_backward.h | of[k] = static_cast<std::uint8_t>(at); | of[k] = 0; | autograd
 autograd/kernels/tape_order.cpp | next <= above) { | next == 0) { | autograd
 autograd/var.cpp | if (edge.node->value.version() != edge.version) { | if (false) { | autograd
