@@ -2,6 +2,7 @@
 #include "tensor/matmul.h"
 
 #include "tensor/kernels/gemm.h"
+#include "tensor/kernels/threads.h"
 
 namespace gradus {
 namespace {
@@ -32,19 +33,28 @@ void check(const Tensor& a, const Tensor& b) {
   }
 }
 
+// One product for each position of the leading axes, which several threads may share.
 void multiply(Tensor& c, const Tensor& a, const Tensor& b, bool accumulate) {
-  if (a.rank() > 2) {
-    for (std::int64_t i = 0; i < a.shape()[0]; ++i) {
-      Tensor part = select(c, Axis{0}, i);
-      multiply(part, select(a, Axis{0}, i), select(b, Axis{0}, i), accumulate);
-    }
-    return;
-  }
-  dispatch(c.dtype(), [&](auto t) {
-    using T = decltype(t);
-    gemm<T>({c.shape()[0], c.shape()[1], a.shape()[1]}, {a.data<T>(), a.strides()[0], a.strides()[1]},
-            {b.data<T>(), b.strides()[0], b.strides()[1]}, {c.mutable_data<T>(), c.strides()[0], c.strides()[1]},
-            accumulate);
+  const int axes = c.rank() - 2;
+  const GemmSize size{c.shape()[axes], c.shape()[axes + 1], a.shape()[axes + 1]};
+  std::int64_t entries = 1;
+  for (int axis = 0; axis < axes; ++axis) entries *= c.shape()[axis];
+  dispatch(c.dtype(), [&]<class T>(T) {
+    const auto matrix = [&]<class U>(U* first, const Tensor& x, std::int64_t entry) {
+      for (int axis = axes - 1; axis >= 0; entry /= x.shape()[axis--])
+        first += entry % x.shape()[axis] * x.strides()[axis];
+      return Strided<U>{first, x.strides()[axes], x.strides()[axes + 1]};
+    };
+    const T *from_a = a.data<T>(), *from_b = b.data<T>();
+    T* to = c.mutable_data<T>();
+    const double nanoseconds = gemm_nanoseconds<T>(size) * static_cast<double>(entries);
+    parallel(entries, 1, nanoseconds, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t i = first; i < end; ++i) {
+        const Strided<T> into = matrix(to, c, i);
+        gemm<T>(size, matrix(from_a, a, i), matrix(from_b, b, i), into,
+                accumulate ? as_const(into) : Strided<const T>{});
+      }
+    });
   });
 }
 

@@ -3,8 +3,6 @@
 // products are added where they belong. It takes a third off such a training step.
 #include "autograd/kernels/linear.h"
 
-#include <algorithm>
-
 #include "tensor/kernels/gemm.h"
 #include "tensor/kernels/plain.h"
 #include "tensor/matmul.h"
@@ -28,12 +26,6 @@ template <class T> Strided<const T> rows_of(const Tensor& x, Tensor& room) {
   return {dense.data<T>(), width(x.shape()), 1};
 }
 
-template <class T> void copy_strided(const T* from, std::int64_t step, std::int64_t n, T* to) {
-  if (step == 1) std::copy_n(from, n, to);
-  else
-    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
-}
-
 // dx += a b, or = where dx holds nothing yet; dx (..., size.n) has size.m rows, numbers from column `first` on.
 template <class T>
 void add_product(Tensor& dx, bool fresh, std::int64_t first, const GemmSize& size, const Strided<const T>& a,
@@ -41,10 +33,11 @@ void add_product(Tensor& dx, bool fresh, std::int64_t first, const GemmSize& siz
   const Axis last{dx.rank() - 1};
   if (!dx.stretched() && (dx.rank() == 2 || dx.contiguous())) {
     const std::int64_t row = dx.rank() == 2 ? dx.strides()[0] : size.n, column = dx.rank() == 2 ? dx.strides()[1] : 1;
-    return gemm<T>(size, a, b, {dx.mutable_data<T>() + first * column, row, column}, !fresh);
+    const Strided<T> to{dx.mutable_data<T>() + first * column, row, column};
+    return gemm<T>(size, a, b, to, fresh ? Strided<const T>{} : as_const(to));
   }
   Tensor part = narrow(dx, last, first, size.n), product = empty(part.shape(), dx.dtype());
-  gemm<T>(size, a, b, {product.mutable_data<T>(), size.n, 1}, false);
+  gemm<T>(size, a, b, {product.mutable_data<T>(), size.n, 1}, {});
   Node::Target{part, fresh}.add(product);
 }
 
@@ -91,18 +84,18 @@ Tensor linear_forward(const Shape& joined, const VarList& parts, const Tensor& W
   const std::int64_t n = count_rows(joined), d_out = W.shape()[0];
   Tensor y = empty(joined.with(Axis{joined.rank() - 1}, d_out), W.dtype());
   dispatch(W.dtype(), [&]<class T>(T) {
-    T* to = y.mutable_data<T>();
-    if (b.defined()) {
-      const T* bias = b.value().data<T>();
-      const std::int64_t step = b.value().strides()[0];
-      for (std::int64_t i = 0; i < n; ++i) copy_strided(bias, step, d_out, to + i * d_out);
-    }
+    const Strided<T> rows{y.mutable_data<T>(), d_out, 1};
+    Tensor copied;
+    Strided<const T> before{};  // what the next product is added to: the bias, in every row, then the sum so far
+    if (b.defined())
+      before = {(b.value().contiguous() ? b.value() : copied = copy(b.value())).template data<T>(), 0, 1};
     const T* columns = W.data<T>();
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const Tensor& x = parts[k].value();
       Tensor room;
-      gemm<T>({n, d_out, width(x.shape())}, rows_of<T>(x, room), {columns, W.strides()[1], W.strides()[0]},
-              {to, d_out, 1}, b.defined() || k > 0);
+      gemm<T>({n, d_out, width(x.shape())}, rows_of<T>(x, room), {columns, W.strides()[1], W.strides()[0]}, rows,
+              before);
+      before = as_const(rows);
       columns += width(x.shape()) * W.strides()[1];
     }
   });

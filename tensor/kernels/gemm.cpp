@@ -22,7 +22,7 @@ namespace {
 // A tile of Rows x (Packs * lanes) sums: each step of k costs Packs loads of B and Rows broadcasts of A.
 template <class T, int Rows, int Packs>
 void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b, std::int64_t b_row, T* c,
-          std::int64_t c_row, bool accumulate) {
+          std::int64_t c_row, const T* plus, std::int64_t plus_row) {
   using Vector = typename Pack<T>::Vector;
   Vector sum[Rows][Packs];
 #pragma GCC unroll 16
@@ -57,17 +57,23 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
   for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 6
     for (int j = 0; j < Packs; ++j) {
-      T* to = c + i * c_row + j * Pack<T>::lanes;
       Pack<T> result{sum[i][j]};
-      if (accumulate) result = Pack<T>::load(to) + result;
-      result.store(to);
+      if (plus) result = Pack<T>::load(plus + i * plus_row + j * Pack<T>::lanes) + result;
+      result.store(c + i * c_row + j * Pack<T>::lanes);
     }
   }
 }
 
 template <class T>
 using Tile = void (*)(std::int64_t, const T*, std::int64_t, std::int64_t, const T*, std::int64_t, T*, std::int64_t,
-                      bool);
+                      const T*, std::int64_t);
+
+// Rows of contiguous numbers that C or what is added to it consists of; `first` null: nothing is added.
+template <class T> struct Rows {
+  T* first;
+  std::int64_t step;
+  Rows at(std::int64_t row, std::int64_t column) const { return {first ? first + row * step + column : nullptr, step}; }
+};
 
 constexpr int most_rows = 11;  // 11 x 2 sums, 2 packs of B and a factor fit into 32 registers
 constexpr int few_rows = 3;    // 3 x 6 sums
@@ -82,20 +88,23 @@ constexpr std::array<Tile<T>, sizeof...(rows)> tiles(std::integer_sequence<int, 
 
 // One band of columns: `width` packs wide, all m rows in tiles as even as they come (32 = 11 + 11 + 10).
 template <class T, int Packs>
-void band(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
-          bool accumulate) {
+void band(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
+          Rows<const T> plus) {
   constexpr int most = Packs > 2 ? few_rows : most_rows;
   static constexpr auto by_rows = tiles<T, Packs>(std::make_integer_sequence<int, most>{});
   if (size.m <= most) {
-    by_rows[static_cast<std::size_t>(size.m - 1)](size.k, a.data, a.row, a.column, b, b_row, c, c_row, accumulate);
+    by_rows[static_cast<std::size_t>(size.m - 1)](size.k, a.data, a.row, a.column, b, b_row, c.first, c.step,
+                                                  plus.first, plus.step);
     return;
   }
   const std::int64_t count = (size.m + most - 1) / most;
   std::int64_t first = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t rows = size.m / count + (i < size.m % count ? 1 : 0);
-    by_rows[static_cast<std::size_t>(rows - 1)](size.k, a.data + first * a.row, a.row, a.column, b, b_row,
-                                                c + first * c_row, c_row, accumulate);
+    const Rows<T> to = c.at(first, 0);
+    const Rows<const T> added = plus.at(first, 0);
+    by_rows[static_cast<std::size_t>(rows - 1)](size.k, a.data + first * a.row, a.row, a.column, b, b_row, to.first,
+                                                to.step, added.first, added.step);
     first += rows;
   }
 }
@@ -106,17 +115,17 @@ template <class T> std::vector<T>& scratch(int which) {  // kept per thread: no 
 }
 
 template <class T>
-void gemm_rows(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, T* c,
-               std::int64_t c_row, bool accumulate) {
+void gemm_rows(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
+               Rows<const T> plus) {
   constexpr int lanes = Pack<T>::lanes;
   std::int64_t column = 0;
   // With few rows a tile of two packs would wait for its own sums: a wide one has enough of them.
   for (; size.m <= few_rows && column + 6 * lanes <= size.n; column += 6 * lanes)
-    band<T, 6>(size, a, b + column, b_row, c + column, c_row, accumulate);
+    band<T, 6>(size, a, b + column, b_row, c.at(0, column), plus.at(0, column));
   for (; column + 2 * lanes <= size.n; column += 2 * lanes)
-    band<T, 2>(size, a, b + column, b_row, c + column, c_row, accumulate);
+    band<T, 2>(size, a, b + column, b_row, c.at(0, column), plus.at(0, column));
   for (; column + lanes <= size.n; column += lanes)
-    band<T, 1>(size, a, b + column, b_row, c + column, c_row, accumulate);
+    band<T, 1>(size, a, b + column, b_row, c.at(0, column), plus.at(0, column));
   const std::int64_t rest = size.n - column;
   if (rest == 0) return;
   // The last columns do not fill a pack: they are computed in copies that do.
@@ -125,11 +134,11 @@ void gemm_rows(const GemmSize& size, const Strided<const T>& a, const T* b, std:
   T* padded_b = space.data();
   T* padded_c = padded_b + size.k * lanes;
   for (std::int64_t i = 0; i < size.k; ++i) std::copy_n(b + i * b_row + column, rest, padded_b + i * lanes);
-  band<T, 1>(size, a, padded_b, lanes, padded_c, lanes, false);
+  band<T, 1>(size, a, padded_b, lanes, {padded_c, lanes}, {});
   for (std::int64_t i = 0; i < size.m; ++i) {
     for (std::int64_t j = 0; j < rest; ++j) {
-      T& to = c[i * c_row + column + j];
-      to = accumulate ? to + padded_c[i * lanes + j] : padded_c[i * lanes + j];
+      const T sum = padded_c[i * lanes + j];
+      c.first[i * c.step + column + j] = plus.first ? plus.first[i * plus.step + column + j] + sum : sum;
     }
   }
 }
@@ -143,8 +152,8 @@ template <class T> void copy_strided(const T* from, std::int64_t step, std::int6
 // The same for an A beyond the cache, in blocks that stay there. They are copied, so that rows that lie 4 KB apart do
 // not all begin at the same place of the cache.
 template <class T>
-void gemm_blocks(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, T* c,
-                 std::int64_t c_row, bool accumulate) {
+void gemm_blocks(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
+                 Rows<const T> plus) {
   constexpr std::int64_t most = 10 * most_rows, row = deepest + Pack<T>::lanes;
   auto& space = scratch<T>(2);
   space.resize(static_cast<std::size_t>(most * row));
@@ -158,55 +167,54 @@ void gemm_blocks(const GemmSize& size, const Strided<const T>& a, const T* b, st
     } else {
       for (std::int64_t i = 0; i < rows; ++i) copy_strided(from + i * a.row, a.column, size.k, space.data() + i * row);
     }
-    gemm_rows<T>({rows, size.n, size.k}, block, b, b_row, c + m * c_row, c_row, accumulate);
+    gemm_rows<T>({rows, size.n, size.k}, block, b, b_row, c.at(m, 0), plus.at(m, 0));
   }
 }
 
 // Long sums in even parts, so that a band of B stays in cache from one tile to the next.
 template <class T>
-void gemm_parts(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, T* c,
-                std::int64_t c_row, bool accumulate) {
+void gemm_parts(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
+                Rows<const T> plus) {
   const bool copied = size.m * size.k > half_cache<T> && size.n >= (a.row == 1 ? 64 : 256);
   const std::int64_t parts = std::max<std::int64_t>(1, (size.k + deepest - 1) / deepest);
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t first = size.k * part / parts, end = size.k * (part + 1) / parts;
     (copied ? gemm_blocks<T> : gemm_rows<T>)({size.m, size.n, end - first},
                                              {a.data + first * a.column, a.row, a.column}, b + first * b_row, b_row, c,
-                                             c_row, accumulate || part > 0);
+                                             part > 0 ? Rows<const T>{c.first, c.step} : plus);
   }
 }
 
 template <class T>
 void gemm_plain(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& b, const Strided<T>& c,
-                bool accumulate) {
+                const Strided<const T>& plus) {
   for (std::int64_t i = 0; i < size.m; ++i) {
     for (std::int64_t j = 0; j < size.n; ++j) {
       T sum = 0;
       for (std::int64_t k = 0; k < size.k; ++k)
         sum += a.data[i * a.row + k * a.column] * b.data[k * b.row + j * b.column];
-      T& to = c.data[i * c.row + j * c.column];
-      to = accumulate ? to + sum : sum;
+      c.data[i * c.row + j * c.column] = plus.data ? plus.data[i * plus.row + j * plus.column] + sum : sum;
     }
   }
 }
 
 // By whole bands of columns, or by rows where there are more of those, over the threads.
 template <class T>
-void gemm_shared(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, T* c,
-                 std::int64_t c_row, bool accumulate) {
+void gemm_shared(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
+                 Rows<const T> plus) {
   // What stays on one thread and in cache is not divided at all: the products of a batch of 1 take less time than that.
   if (threads_in_use() == 1 && size.k <= deepest && size.m * size.k <= half_cache<T>)
-    return gemm_rows<T>(size, a, b, b_row, c, c_row, accumulate);
+    return gemm_rows<T>(size, a, b, b_row, c, plus);
   constexpr std::int64_t columns = 4 * Pack<T>::lanes, rows = 2 * most_rows;
-  const double nanoseconds = 0.01 * static_cast<double>(size.m * size.n * size.k) * static_cast<double>(sizeof(T)) / 4;
+  const double nanoseconds = gemm_nanoseconds<T>(size);
   if (size.n / columns >= size.m / rows) {
     parallel(size.n, columns, nanoseconds, [=](std::int64_t first, std::int64_t end) {
-      gemm_parts<T>({size.m, end - first, size.k}, a, b + first, b_row, c + first, c_row, accumulate);
+      gemm_parts<T>({size.m, end - first, size.k}, a, b + first, b_row, c.at(0, first), plus.at(0, first));
     });
   } else {
     parallel(size.m, rows, nanoseconds, [=](std::int64_t first, std::int64_t end) {
-      gemm_parts<T>({end - first, size.n, size.k}, {a.data + first * a.row, a.row, a.column}, b, b_row,
-                    c + first * c_row, c_row, accumulate);
+      gemm_parts<T>({end - first, size.n, size.k}, {a.data + first * a.row, a.row, a.column}, b, b_row, c.at(first, 0),
+                    plus.at(first, 0));
     });
   }
 }
@@ -215,13 +223,13 @@ void gemm_shared(const GemmSize& size, const Strided<const T>& a, const T* b, st
 
 template <class T>
 void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& second, const Strided<T>& c,
-          bool accumulate) {
-  if (plain_kernels()) return gemm_plain(size, a, second, c, accumulate);
+          const Strided<const T>& plus) {
+  if (plain_kernels()) return gemm_plain(size, a, second, c, plus);
   Strided<const T> b = second;
   if (size.m == 0 || size.n == 0) return;
   if (c.column != 1 && size.n > 1 && (c.row == 1 || size.m == 1)) {  // C stands on its side: C' = B' A'
     gemm<T>({size.n, size.m, size.k}, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},
-            accumulate);
+            {plus.data, plus.column, plus.row});
     return;
   }
   if (b.column != 1 && size.n > 1 && size.k > 0) {
@@ -236,23 +244,25 @@ void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T
     b = {space.data(), size.n, 1};
   }
   if (c.column == 1 || size.n == 1) {
-    gemm_shared<T>(size, a, b.data, b.row, c.data, c.row, accumulate);
+    gemm_shared<T>(size, a, b.data, b.row, {c.data, c.row}, {plus.data, plus.row});
     return;
   }
-  // A target without contiguous rows or columns (a slice with steps) is computed beside and added.
+  // A target without contiguous rows or columns (a slice with steps) is computed beside.
   std::vector<T> beside(static_cast<std::size_t>(size.m * size.n));
-  gemm_shared<T>(size, a, b.data, b.row, beside.data(), size.n, false);
-  for (std::int64_t i = 0; i < size.m; ++i) {
-    for (std::int64_t j = 0; j < size.n; ++j) {
-      T& to = c.data[i * c.row + j * c.column];
-      to = (accumulate ? to : T{0}) + beside[static_cast<std::size_t>(i * size.n + j)];
+  const auto for_all = [&](auto use) {
+    for (std::int64_t i = 0, at = 0; i < size.m; ++i) {
+      for (std::int64_t j = 0; j < size.n; ++j) use(beside[static_cast<std::size_t>(at++)], i, j);
     }
-  }
+  };
+  if (plus.data) for_all([&](T& x, std::int64_t i, std::int64_t j) { x = plus.data[i * plus.row + j * plus.column]; });
+  const Rows<T> rows{beside.data(), size.n};
+  gemm_shared<T>(size, a, b.data, b.row, rows, {plus.data ? rows.first : nullptr, rows.step});
+  for_all([&](T x, std::int64_t i, std::int64_t j) { c.data[i * c.row + j * c.column] = x; });
 }
 
 template void gemm<float>(const GemmSize&, const Strided<const float>&, const Strided<const float>&,
-                          const Strided<float>&, bool);
+                          const Strided<float>&, const Strided<const float>&);
 template void gemm<double>(const GemmSize&, const Strided<const double>&, const Strided<const double>&,
-                           const Strided<double>&, bool);
+                           const Strided<double>&, const Strided<const double>&);
 
 }  // namespace gradus

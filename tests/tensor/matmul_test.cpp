@@ -1,6 +1,7 @@
 // Matrix products of every size, layout and rank against three loops.
 #include "tensor/matmul.h"
 
+#include "tensor/kernels/gemm.h"
 #include "tests/tensor/check.h"
 #include "tests/tensor/child.h"
 
@@ -195,6 +196,21 @@ TEST_CASE("matmul_into adds into a target of any layout") {
         CHECK(near(elements(c), want, bound_for(dtype)));
       }
     }
+  }
+}
+TEST_CASE("a product added to a bias has the bits of one added to copies of it") {
+  for (const std::array<std::int64_t, 3>& sizes :
+       {std::array<std::int64_t, 3>{3, 4, 5}, {1, 4, 50}, {2, 3, 200}, {12, 3, 35}, {2, 0, 3}, {13, 600, 40}}) {
+    const std::int64_t m = sizes[0], k = sizes[1], n = sizes[2];
+    INFO(m, " x ", k, " x ", n);
+    const Tensor a = tensor(Shape{m, k}, Numbers(1).many(m * k, -1, 1));
+    const Tensor b = tensor(Shape{k, n}, Numbers(2).many(k * n, -1, 1));
+    const Tensor bias = tensor(Shape{n}, Numbers(3).many(n, -1, 1));
+    Tensor want = copy(expand_new(bias, Axis{0}, m)), c = full(Shape{m, n}, not_a_number);
+    matmul_into(want, a, b, true);
+    gemm<float>({m, n, k}, {a.data<float>(), k, 1}, {b.data<float>(), n, 1}, {c.mutable_data<float>(), n, 1},
+                {bias.data<float>(), 0, 1});
+    CHECK(same(elements(c), elements(want)));
   }
 }
 TEST_CASE("a 1 x 1 target with any strides") {
