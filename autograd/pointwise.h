@@ -15,8 +15,8 @@
 
 namespace gradus {
 
-// An operand looked at through a view from tensor/tensor.h, for this op alone: no node of its own is made for it.
-//   pointwise("gate", f, seen(gates, [=](const Tensor& t) { return narrow(t, Axis{1}, 0, d_s); }), h)
+// An operand looked at through a view from tensor/tensor.h or as a Block, for this op alone: no node of its own is made.
+//   pointwise("gate", f, seen(gates, [=](const Tensor& t) { return Block(t, 0, d_s); }), h)
 template <class View> struct Seen {
   const Var& var;
   View view;

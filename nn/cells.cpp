@@ -9,7 +9,7 @@ namespace {
 
 // Block k of gates that lie side by side: (B, blocks * d_s) -> (B, d_s).
 auto gate(const Var& gates, std::int64_t k, std::int64_t d_s) {
-  return seen(gates, [=](const Tensor& t) { return narrow(t, Axis{1}, k * d_s, d_s); });
+  return seen(gates, [=](const Tensor& t) { return Block(t, k * d_s, d_s); });
 }
 
 // Rows of a stacked weight or bias: gates first .. first + count - 1.

@@ -8,6 +8,7 @@
 
 #include <type_traits>
 
+#include "tensor/kernels/block.h"
 #include "tensor/kernels/plain.h"
 #include "tensor/kernels/pointwise_plain.h"
 #include "tensor/kernels/pointwise_rows.h"
@@ -15,13 +16,17 @@
 namespace gradus {
 namespace detail {
 
+inline void check_operand(const char* op, const Tensor& target, const Readable auto& x) {
+  if (!has_shape(x, target.shape())) refuse_shapes(op, target.shape(), x.shape());
+  if (x.dtype() != target.dtype()) refuse_dtypes(op, target, as_tensor(x));
+}
+
 // The target has the shape and dtype of the first operand.
 template <bool Add, class F, class First, class... Rest>
 void pointwise_checked([[maybe_unused]] const char* op, Tensor& target, F f, const First& first, const Rest&... rest) {
   static_assert(std::is_empty_v<F>, "a pointwise formula must capture nothing: pass constants as operands");
-  (check_same_shape(op, first.shape(), rest.shape()), ...);
-  (check_same_dtype(op, first, rest), ...);
-  if (plain_kernels()) return pointwise_plain<Add>(target, f, first, rest...);
+  (check_operand(op, target, rest), ...);
+  if (plain_kernels()) return pointwise_plain<Add>(target, f, as_tensor(first), as_tensor(rest)...);
   dispatch(target.dtype(), [&](auto t) { pointwise_rows<decltype(t), Add>(target, f, first, rest...); });
 }
 
@@ -43,18 +48,16 @@ void pointwise_add_into(Tensor& target, F f, const Tensor& first, const From&...
 }
 
 // A new row-major tensor f(first, rest...). Throws ShapeError / DTypeError, opening with `op`, when operands differ.
-template <class F, class... Rest>
-requires(std::is_same_v<Rest, Tensor>&&...) Tensor
-    pointwise(const char* op, F f, const Tensor& first, const Rest&... rest) {
+template <class F, Readable First, Readable... Rest>
+Tensor pointwise(const char* op, F f, const First& first, const Rest&... rest) {
   Tensor result = empty(first.shape(), first.dtype());
   detail::pointwise_checked<false>(op, result, f, first, rest...);
   return result;
 }
 
 // The same, summed over one axis, which is dropped; nothing of the full shape is stored.
-template <class F, class... Rest>
-requires(std::is_same_v<Rest, Tensor>&&...) Tensor
-    pointwise_sum(const char* op, F f, Axis axis, const Tensor& first, const Rest&... rest) {
+template <class F, Readable First, Readable... Rest>
+Tensor pointwise_sum(const char* op, F f, Axis axis, const First& first, const Rest&... rest) {
   check_axis(op, first.shape(), axis);
   Tensor result = zeros(first.shape().without(axis), first.dtype());
   Tensor stretched = expand_new(result, axis, first.shape()[axis]);

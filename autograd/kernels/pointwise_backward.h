@@ -97,23 +97,39 @@ template <class T, class F, std::size_t... k>
   (add(std::integral_constant<unsigned, k>{}), ...);
 }
 
-// Adds dy * df/dx_k to dx[k] where that is not null, or writes it where fresh[k].
+// An operand or its gradient: all of a tensor, or a block of it that begins `further` elements on. X is Tensor, const or
+// not.
+template <class X> struct Piece {
+  X* whole = nullptr;  // none: no gradient is asked for
+  std::int64_t further = 0;
+  bool dense = false;
+  Piece() = default;
+  explicit Piece(X& tensor) : whole(&tensor), dense(tensor.made_dense()) {}
+  Piece(X& tensor, std::int64_t begin) : whole(&tensor), further(begin) {}
+  Tensor tensor(const Shape& shape) const {
+    if (!whole) return {};
+    return Tensor(whole->buffer(), shape, whole->strides(), whole->offset() + further, whole->dtype());
+  }
+};
+
+// Adds dy * df/dx_k to dx[k] where there is one, or writes it where fresh[k].
 template <class T, class F, std::size_t... k>
-void pointwise_backward_rows(F f, const Tensor& dy, const std::array<const Tensor*, sizeof...(k)>& x,
-                             const std::array<Tensor*, sizeof...(k)>& dx, const std::array<bool, sizeof...(k)>& fresh,
-                             std::index_sequence<k...> operands) {
+void pointwise_backward_rows(F f, const Tensor& dy, const std::array<Piece<const Tensor>, sizeof...(k)>& x,
+                             const std::array<Piece<Tensor>, sizeof...(k)>& dx,
+                             const std::array<bool, sizeof...(k)>& fresh, std::index_sequence<k...> operands) {
   constexpr std::size_t n = sizeof...(k);
   using Loop = StridedLoop<2 * n + 1>;
-  const std::array<const T*, n> value{x[k]->template data<T>()...};
-  const std::array<T*, n> to{(dx[k] ? dx[k]->template mutable_data<T>() : nullptr)...};
+  const std::array<const T*, n> value{x[k].whole->template data<T>() + x[k].further...};
+  const std::array<T*, n> to{(dx[k].whole ? dx[k].whole->template mutable_data<T>() + dx[k].further : nullptr)...};
   const T* upstream = dy.data<T>();
-  if (threads_in_use() == 1 && (dy.made_dense() && ... && (x[k]->made_dense() && (!dx[k] || dx[k]->made_dense()))))
+  if (threads_in_use() == 1 && (dy.made_dense() && ... && (x[k].dense && (!dx[k].whole || dx[k].dense))))
     return run_backward_dense<T>(f, dy.size(), upstream, value, to, fresh, operands);
-  const Loop all(dy.shape(), {&dy.strides(), &x[k]->strides()..., &(dx[k] ? dx[k] : x[k])->strides()...});
+  const Loop all(dy.shape(), {&dy.strides(), &x[k].whole->strides()...,
+                              &(dx[k].whole ? dx[k].whole->strides() : x[k].whole->strides())...});
   if (all.dense() && threads_in_use() == 1)
     return run_backward_dense<T>(f, all.row_length(), upstream, value, to, fresh, operands);
-  all.template share<T>({upstream, value[k]..., to[k]...}, {false, (x[k] == nullptr)..., (to[k] != nullptr)...}, 1.0,
-                        [&](const Loop& loop) {
+  all.template share<T>({upstream, value[k]..., to[k]...}, {false, (value[k] == nullptr)..., (to[k] != nullptr)...},
+                        1.0, [&](const Loop& loop) {
                           loop.for_each_plane([&](const std::array<std::int64_t, 2 * n + 1>& offset) {
                             run_backward_rows<T>(f, upstream + offset[0], {value[k] + offset[1 + k]...},
                                                  {(to[k] ? to[k] + offset[1 + n + k] : nullptr)...}, fresh,
@@ -125,16 +141,17 @@ void pointwise_backward_rows(F f, const Tensor& dy, const std::array<const Tenso
 
 // The same, one element after the other.
 template <class F, std::size_t... k>
-void pointwise_backward_plain(F f, const Tensor& dy, const std::array<const Tensor*, sizeof...(k)>& x,
-                              const std::array<Tensor*, sizeof...(k)>& dx, const std::array<bool, sizeof...(k)>& fresh,
-                              std::index_sequence<k...>) {
+void pointwise_backward_plain(F f, const Tensor& dy, const std::array<Piece<const Tensor>, sizeof...(k)>& x,
+                              const std::array<Piece<Tensor>, sizeof...(k)>& dx,
+                              const std::array<bool, sizeof...(k)>& fresh, std::index_sequence<k...>) {
   constexpr std::size_t n = sizeof...(k);
-  for (PlainLoop loop(dy.shape(), {dy, *x[k]..., (dx[k] ? *dx[k] : Tensor())...}); loop.more(); loop.next()) {
+  const Shape& shape = dy.shape();
+  for (PlainLoop loop(shape, {dy, x[k].tensor(shape)..., dx[k].tensor(shape)...}); loop.more(); loop.next()) {
     const auto y = f(seed<k>(Plain(loop.get(1 + k)))...);
     const double d = loop.get(0);  // before anything is written: dx may lie where dy does
     auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
       if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
-        if (!dx[m]) return;
+        if (!dx[m].whole) return;
         if (fresh[m]) loop.put(1 + n + m, d * y.of(m).v);
         else loop.add(1 + n + m, d * y.of(m).v);
       }
@@ -142,6 +159,9 @@ void pointwise_backward_plain(F f, const Tensor& dy, const std::array<const Tens
     (add(std::integral_constant<unsigned, k>{}), ...);
   }
 }
+
+inline Piece<const Tensor> piece_of(const Tensor& x) { return Piece<const Tensor>(x); }
+inline Piece<const Tensor> piece_of(const Block& x) { return {x.whole(), x.further()}; }
 
 inline constexpr auto as_it_is = [](const Tensor& x) -> const Tensor& { return x; };
 template <class View> inline constexpr bool is_whole = std::is_same_v<View, std::remove_const_t<decltype(as_it_is)>>;
@@ -189,25 +209,29 @@ void pointwise_backward(const Tensor& incoming, const std::optional<Axis>& summe
                         std::index_sequence<k...> all) {
   constexpr std::size_t n = sizeof...(k);
   using Y = decltype(F{}(seed<k>(Pack<float>{})...));
-  static constexpr bool whole[n] = {is_whole<View>...};
   static constexpr bool wholly[n] = {(is_whole<View> && Y::depends_on(k))...};
   const std::tuple<decltype(std::get<k>(view)(incoming))...> seen{std::get<k>(view)(in.value(of[k]))...};
-  const std::array<const Tensor*, n> x{&std::get<k>(seen)...};
+  const std::array<Piece<const Tensor>, n> x{piece_of(std::get<k>(seen))...};
   std::array<Tensor, n> room;
-  std::array<Tensor, (is_whole<View> && ...) ? 0 : n> part;
-  std::array<Tensor*, n> dx{};
+  std::array<Tensor, (is_whole<View> && ...) ? 0 : n> made;
+  std::array<Tensor*, n> whole_dx{};
   std::array<bool, n> fresh{};
-  place_gradients(in, n, of.data(), wholly, room.data(), dx.data(), fresh.data());
+  place_gradients(in, n, of.data(), wholly, room.data(), whole_dx.data(), fresh.data());
+  std::array<Piece<Tensor>, n> dx;
   const auto look = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
-    if constexpr (!whole[i]) {
-      if (!dx[i]) return;
-      part[i] = std::get<i>(view)(*dx[i]);
-      dx[i] = &part[i];
+    if (!whole_dx[i]) return;
+    if constexpr (is_whole<std::tuple_element_t<i, std::tuple<View...>>>) {
+      dx[i] = Piece<Tensor>(*whole_dx[i]);
+    } else if constexpr (std::is_same_v<decltype(std::get<i>(view)(incoming)), Block>) {
+      dx[i] = Piece<Tensor>(*whole_dx[i], std::get<i>(view)(*whole_dx[i]).further());
+    } else {
+      made[i] = std::get<i>(view)(*whole_dx[i]);
+      dx[i] = Piece<Tensor>(made[i]);
     }
   };
   (look(std::integral_constant<std::size_t, k>{}), ...);
   Tensor spread;
-  if (summed) spread = expand_new(incoming, *summed, x[0]->shape()[*summed]);
+  if (summed) spread = expand_new(incoming, *summed, std::get<0>(seen).shape()[*summed]);
   const Tensor& dy = summed ? spread : incoming;
   if (plain_kernels()) return pointwise_backward_plain(F{}, dy, x, dx, fresh, all);
   dispatch(dy.dtype(), [&](auto t) { pointwise_backward_rows<decltype(t)>(F{}, dy, x, dx, fresh, all); });

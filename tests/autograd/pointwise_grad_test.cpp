@@ -201,6 +201,47 @@ TEST_CASE("pointwise_sum equals pointwise and then sum, value and gradient, over
     }
   }
 }
+TEST_CASE("blocks of rows equal narrowed operands, value and gradient, in any layout") {
+  const auto f = [](auto a, auto b, auto c) { return tanh(a) * b + c; };
+  for (const DType dtype : {f32, f64}) {
+    for (std::int64_t rows : {0, 1, 3}) {
+      for (std::int64_t d : {0, 1, 5, 16, 19}) {
+        const Shape shape{rows, 3 * d};
+        const Tensor numbers = tensor(shape, Numbers(1).many(shape.size(), -1, 1), dtype);
+        const Tensor other = tensor(Shape{rows, d}, Numbers(2).many(rows * d, -1, 1), dtype);
+        const Tensor layouts[] = {numbers, transpose(copy(transpose(numbers))),
+                                  narrow(copy(expand_new(numbers, Axis{2}, 2)), Axis{2}, 1, 1)};
+        for (const Tensor& layout : layouts) {
+          INFO(to_string(shape), " strides ", layout.strides()[0], " ", layout.strides()[1]);
+          const Tensor flat = layout.rank() == 3 ? select(layout, Axis{2}, 0) : layout;
+          const Var blocks = parameter(flat), views = parameter(flat), x = parameter(other), y = parameter(other);
+          const auto block = [&](std::int64_t k) {
+            return seen(blocks, [=](const Tensor& t) { return Block(t, k * d, d); });
+          };
+          const Var seen_at_once = pointwise("f", f, block(2), block(0), x);
+          const Var seen_before = pointwise("f", f, narrow(views, Axis{1}, 2 * d, d), narrow(views, Axis{1}, 0, d), y);
+          CHECK(elements(seen_at_once.value()) == elements(seen_before.value()));
+          const Tensor dy = tensor(other.shape(), Numbers(3).many(rows * d, -1, 1), dtype);
+          backward(seen_at_once, dy);
+          backward(seen_before, dy);
+          CHECK(elements(blocks.grad()) == elements(views.grad()));
+          CHECK(elements(x.grad()) == elements(y.grad()));
+        }
+      }
+    }
+  }
+}
+TEST_CASE("a block beyond its row is refused as narrow refuses it") {
+  const Tensor x = zeros(Shape{2, 5});
+  for (std::int64_t first : {-1, 3, 6}) {
+    const std::string text = message_of<ShapeError>([&] { Block(x, first, 3); });
+    CAPTURE(text);
+    CHECK(opens_with(text, "narrow: 3 positions from " + std::to_string(first)));
+  }
+  CHECK_THROWS_AS(Block(zeros(Shape{}), 0, 1), ShapeError);
+  CHECK(Block(x, 2, 3).shape() == Shape{2, 3});
+  CHECK(Block(x, 5, 0).shape() == Shape{2, 0});
+}
 TEST_CASE("the additive score: v . tanh(q + k) with q and v stretched") {
   const Var query = parameter(tensor(Shape{2, 4}, Numbers(1).many(8, -1, 1), f64));     // (B, d_attn)
   const Var keys = parameter(tensor(Shape{2, 3, 4}, Numbers(2).many(24, -1, 1), f64));  // (B, T_enc, d_attn)

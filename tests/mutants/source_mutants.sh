@@ -35,6 +35,8 @@ tensor/reduce.cpp | row[j] > row[best] ? j | row[j] >= row[best] ? j | tensor
 tensor/kernels/softmax.cpp | e = select(mask_of<T>(allowed + i, count), e | e = select(mask_of<T>(allowed, count), e | tensor
 tensor/kernels/softmax.cpp | read(dx + i, count) + change : change | change : change | autograd
 tensor/kernels/gemm.cpp | accumulate || part > 0 | accumulate | tensor
+tensor/kernels/block.h | first > whole.shape()[last_] - length | first > whole.shape()[last_] | autograd
+autograd/kernels/pointwise_backward.h | mutable_data<T>() + dx[k].further | mutable_data<T>() | autograd
 tensor/kernels/transpose.h | lanes + lane : lane + step | lanes + lane : lane + step - (lane & 1) | tensor
 autograd/kernels/additive_score.cpp | T{43} : T{350} | T{90} : T{720} | autograd
 autograd/kernels/additive_score.cpp | d * (r - r * r) | d * (r - r * r * 1.001) | autograd

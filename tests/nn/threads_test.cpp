@@ -77,7 +77,7 @@ std::vector<Tensor> gradients() {
   const Var row = parameter(random_normal(Shape{300}, 0, 1, init));
   auto f = [](auto a, auto b, auto c, auto d, auto e) { return tanh(a) * b + sigmoid(c) * d * e; };
   auto gate = [&](std::int64_t k) {
-    return seen(gates, [=](const Tensor& t) { return narrow(t, Axis{1}, 300 * k, 300); });
+    return seen(gates, [=](const Tensor& t) { return Block(t, 300 * k, 300); });
   };
   const Var loss = sum(pointwise("f", f, x, transpose(x), gate(0), gate(2), spread(row, Axis{0}, 300)));
   backward(loss + sum(exp(x)) + sum(exp(gates)));  // three terms: the order in which they are added shows
