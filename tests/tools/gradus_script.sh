@@ -75,6 +75,8 @@ gradus tets
 check "gradus: an unknown command is misuse" said 2 "there is no command 'tets'"
 gradus test --sanitise
 check "gradus: an unknown option of test is misuse" said 2 'no option --sanitise'
+gradus test tensor numbers
+check "gradus: the test that takes minutes is alone" said 2 'tested alone'
 gradus format --chek
 check "gradus: an unknown option of format is misuse" said 2 '--check'
 check "gradus: nothing was built for all that" test ! -e "$tree/build"

@@ -2,7 +2,8 @@
 # Renews what pages quote from training. A lesson that was run with several seeds leaves its tables and pictures as text
 # files, in both languages; here they take the place of the code blocks behind <!-- numbers: FILE FILE.. -->, where FILE
 # is such a file without its .txt, and the first code block gets the first file. What stands beside the blocks is left
-# as it is: notes.sh says which of its numbers are no longer in a block.
+# as it is: notes.sh says which of its numbers are no longer in a block. FILE is LESSON/NAME or LESSON/seed_1/NAME from
+# seeds 1, 2, 3; LESSON/no_curriculum/NAME from those under --no-curriculum; LESSON/steps_N/NAME from seed 1 and N steps.
 # Usage: renew_numbers.sh ROOT BUILD [LESSON...]   LESSON such as 06_gru; none: every lesson that a page quotes.
 #        OUT=DIR renew_numbers.sh ...              from what an earlier run left in DIR, where that is complete
 set -eu
@@ -15,21 +16,31 @@ pages=$(cd "$root" && grep -l '^<!-- numbers: ' README*.md lessons/*/README*.md)
 quoted=$(cd "$root" && sed -n 's/^<!-- numbers: \(.*\) -->$/\1/p' $pages | tr ' ' '\n' | sed 's|/.*||' | sort -u | tr '\n' ' ')
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $quoted
+mkdir -p "$out"
+
+# train LESSON PLACE OPTIONS...: runs it unless OUT has the end of that run at PLACE already.
+train() {
+  lesson=$1 place=$2
+  shift 2
+  if [ -n "${OUT:-}" ] && [ -e "$place" ]; then return; fi
+  echo "running $lesson $*"
+  "$build/lessons/$lesson/$lesson" --plain --lang en "$@" >"$out/log" ||
+    { echo "$lesson failed; its output is in $out/log" >&2; exit 1; }
+}
 
 for lesson; do
   case " $quoted" in *" $lesson "*) ;; *) echo "no page quotes $lesson; there are: $quoted" >&2; exit 2 ;; esac
-  if [ ! -e "$out/$lesson/seed_3" ] || [ -z "${OUT:-}" ]; then
-    echo "running $lesson with seeds 1, 2, 3"
-    "$build/lessons/$lesson/$lesson" --plain --lang en --seeds 1,2,3 --out "$out" >"$build/renewed.log" ||
-      { echo "$lesson failed; its output is in $build/renewed.log" >&2; exit 1; }
-  fi
+  train "$lesson" "$out/$lesson/seed_3" --seeds 1,2,3 --out "$out"
   # shellcheck disable=SC2086
-  if (cd "$root" && grep -q "^<!-- numbers:.* $lesson/no_curriculum/" $pages) &&
-    { [ ! -e "$out/$lesson/no_curriculum/seed_3" ] || [ -z "${OUT:-}" ]; }; then
-    echo "running $lesson without its curriculum"
-    "$build/lessons/$lesson/$lesson" --plain --lang en --seeds 1,2,3 --no-curriculum --out "$out" >"$build/renewed.log" ||
-      { echo "$lesson failed; its output is in $build/renewed.log" >&2; exit 1; }
-  fi
+  for variant in $(cd "$root" && grep -oh " $lesson/[a-z]*_[a-z0-9]*/" $pages | cut -d / -f 2 | sort -u); do
+    case $variant in
+      no_curriculum) train "$lesson" "$out/$lesson/$variant/seed_3" --seeds 1,2,3 --no-curriculum --out "$out" ;;
+      steps_*)
+        rm -rf "$out/$variant"
+        train "$lesson" "$out/$lesson/$variant" --seeds 1 --steps "${variant#steps_}" --out "$out/$variant"
+        if [ -d "$out/$variant" ]; then rm -rf "$out/$lesson/$variant"; mv "$out/$variant/$lesson" "$out/$lesson/$variant"; fi ;;
+    esac
+  done
 done
 
 for page in $pages; do
@@ -55,9 +66,9 @@ for page in $pages; do
         while ((getline) > 0 && !/^```/) print
       }
     }
-    { print }' "$root/$page" >"$build/renewed_page"
-  if ! cmp -s "$build/renewed_page" "$root/$page"; then
-    cp "$build/renewed_page" "$root/$page"
+    { print }' "$root/$page" >"$out/page"
+  if ! cmp -s "$out/page" "$root/$page"; then
+    cp "$out/page" "$root/$page"
     echo "renewed $page"
   fi
 done
