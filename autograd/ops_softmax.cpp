@@ -15,10 +15,7 @@ void add_row_gradients(const Tensor& y, const Tensor& dy, Node::Target dx) {
   const std::int64_t length = y.shape()[y.rank() - 1], rows = length == 0 ? 0 : y.size() / length;
   Tensor to = dx.grad.contiguous() ? dx.grad : zeros(y.shape(), y.dtype());
   dispatch(y.dtype(), [&]<class T>(T) {
-    const T *weights = y.data<T>(), *d = dy.data<T>();
-    T* first = to.mutable_data<T>();
-    for (std::int64_t i = 0; i < rows; ++i)
-      softmax_row_gradient(weights + i * length, d + i * length, length, first + i * length, !dx.fresh);
+    softmax_rows_gradient(y.data<T>(), dy.data<T>(), length, rows, to.mutable_data<T>(), !dx.fresh);
   });
   if (!dx.grad.contiguous()) dx.add(to);
 }

@@ -2,6 +2,7 @@
 #include "tensor/matmul.h"
 
 #include "tensor/kernels/gemm.h"
+#include "tensor/kernels/matrices.h"
 #include "tensor/kernels/threads.h"
 
 namespace gradus {
@@ -37,21 +38,15 @@ void check(const Tensor& a, const Tensor& b) {
 void multiply(Tensor& c, const Tensor& a, const Tensor& b, bool accumulate) {
   const int axes = c.rank() - 2;
   const GemmSize size{c.shape()[axes], c.shape()[axes + 1], a.shape()[axes + 1]};
-  std::int64_t entries = 1;
-  for (int axis = 0; axis < axes; ++axis) entries *= c.shape()[axis];
+  const std::int64_t entries = count_matrices(c.shape());
   dispatch(c.dtype(), [&]<class T>(T) {
-    const auto matrix = [&]<class U>(U* first, const Tensor& x, std::int64_t entry) {
-      for (int axis = axes - 1; axis >= 0; entry /= x.shape()[axis--])
-        first += entry % x.shape()[axis] * x.strides()[axis];
-      return Strided<U>{first, x.strides()[axes], x.strides()[axes + 1]};
-    };
     const T *from_a = a.data<T>(), *from_b = b.data<T>();
     T* to = c.mutable_data<T>();
     const double nanoseconds = gemm_nanoseconds<T>(size) * static_cast<double>(entries);
     parallel(entries, 1, nanoseconds, [&](std::int64_t first, std::int64_t end) {
       for (std::int64_t i = first; i < end; ++i) {
-        const Strided<T> into = matrix(to, c, i);
-        gemm<T>(size, matrix(from_a, a, i), matrix(from_b, b, i), into,
+        const Strided<T> into = matrix_of(to, c, i);
+        gemm<T>(size, matrix_of(from_a, a, i), matrix_of(from_b, b, i), into,
                 accumulate ? as_const(into) : Strided<const T>{});
       }
     });

@@ -117,15 +117,9 @@ Tensor softmax(const Tensor& x, Axis axis, const Mask* mask, EmptyRow empty_row)
     const T* from = rows.data<T>();
     T* to = result.mutable_data<T>();
     parallel(count, 1, 0.7 * static_cast<double>(x.size()), [&](std::int64_t first, std::int64_t end) {
-      for (std::int64_t i = first; i < end; ++i) {
-        const std::uint8_t* allowed = mask ? mask->values().data() + i * length : nullptr;
-        const bool any = softmax_row(from + i * length, allowed, length, to + i * length);
-        if (!any && empty_row == EmptyRow::error) {
-          throw ValueError("softmax: row " + std::to_string(i) +
-                           " of the mask allows nothing, so no weights exist; drop that row, " +
-                           "or ask for EmptyRow::zeros");
-        }
-      }
+      const std::uint8_t* allowed = mask ? mask->values().data() + first * length : nullptr;
+      const std::int64_t none = softmax_rows(from + first * length, allowed, length, end - first, to + first * length);
+      if (none >= 0 && empty_row == EmptyRow::error) refuse_empty_row(first + none);
     });
   });
   return restore_axis(result, axis);

@@ -14,14 +14,25 @@ template <class T> void write(Pack<T> pack, T* to, int n) {
 }
 
 // Calls use(place, pack, count) along a row; where count < lanes, `beyond` stands behind the numbers.
-// Inlined, so that what `use` needs stays in registers.
+// Inlined, and the last part of a row comes by itself: the loop over whole packs calls nothing, so that what `use` needs
+// stays in registers.
 template <class T, class Use>
 [[gnu::always_inline]] inline void for_each_pack(const T* x, std::int64_t n, T beyond, Use use) {
   using P = Pack<T>;
-  for (std::int64_t i = 0; i < n; i += P::lanes) {
-    const int count = n - i < P::lanes ? static_cast<int>(n - i) : P::lanes;
-    use(i, count == P::lanes ? P::load(x + i) : P::load(x + i, 1, count).first(count, beyond), count);
+  std::int64_t i = 0;
+  for (; i + P::lanes <= n; i += P::lanes) use(i, P::load(x + i), P::lanes);
+  const int rest = static_cast<int>(n - i);
+  if (rest > 0) use(i, P::load(x + i, 1, rest).first(rest, beyond), rest);
+}
+
+// The same for `rows` rows of n numbers: use(place, row, count) for all rows at one place before the next place.
+template <class T, class Use> [[gnu::always_inline]] inline void for_each_place(std::int64_t n, int rows, Use use) {
+  std::int64_t i = 0;
+  for (; i + Pack<T>::lanes <= n; i += Pack<T>::lanes) {
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) use(i, r, Pack<T>::lanes);
   }
+  for (int r = 0; i < n && r < rows; ++r) use(i, r, static_cast<int>(n - i));
 }
 
 }  // namespace gradus

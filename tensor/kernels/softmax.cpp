@@ -1,14 +1,19 @@
-// A row in three passes over packs: the largest number, the exponentials and their sum, the quotients.
+// A row in three passes over packs: the largest number, the exponentials and their sum, the quotients. Each pass waits
+// for one number out of the pass before it, so four rows go side by side and wait together.
 #include "tensor/kernels/softmax.h"
 
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <type_traits>
 #include <utility>
 
+#include "tensor/error.h"
 #include "tensor/kernels/pack_math.h"
 #include "tensor/kernels/plain.h"
 #include "tensor/kernels/row_packs.h"
@@ -78,6 +83,64 @@ template <class T> T largest_lane(Pack<T> p) {
   return max(p, turned<1>(p, lanes)).v[0];
 }
 
+// The softmax of `rows` rows; how many of them come before the first one of which nothing is allowed.
+template <int rows, class T> int softmax_together(const T* x, const std::uint8_t* allowed, std::int64_t n, T* out) {
+  using P = Pack<T>;
+  P all[rows], total[rows], shift[rows];
+  T sum[rows];
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) all[r] = P::broadcast(nothing<T>), total[r] = P{};
+  for_each_place<T>(n, rows, [&](std::int64_t i, int r, int count) {
+    P p = read(x + r * n + i, count);
+    if (count != P::lanes) p = p.first(count, nothing<T>);
+    if (allowed) p = select(mask_of<T>(allowed + r * n + i, count), p, P::broadcast(nothing<T>));
+    all[r] = max(all[r], p);
+  });
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) shift[r] = P::broadcast(largest_lane(all[r]));
+  for_each_place<T>(n, rows, [&](std::int64_t i, int r, int count) {
+    P e = exp(read(x + r * n + i, count) - shift[r]);
+    if (allowed) e = select(mask_of<T>(allowed + r * n + i, count), e, P{});
+    total[r] = total[r] + (count == P::lanes ? e : e.first(count));
+    write(e, out + r * n + i, count);
+  });
+  int found = rows;
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) {
+    sum[r] = total[r].sum();
+    if (sum[r] == 0 && allowed && found == rows) found = r;  // where something is allowed, the largest gives e^0 = 1
+    if (sum[r] == 0) sum[r] = 1;
+  }
+  for_each_place<T>(n, rows, [&](std::int64_t i, int r, int count) {
+    write(read(out + r * n + i, count) / sum[r], out + r * n + i, count);
+  });
+  return found;
+}
+
+template <int rows, class T> void gradient_together(const T* y, const T* dy, std::int64_t n, T* dx, bool add) {
+  using P = Pack<T>;
+  P total[rows], inner[rows];
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) total[r] = P{};
+  for_each_place<T>(n, rows, [&](std::int64_t i, int r, int count) {
+    total[r] = total[r] + read(y + r * n + i, count) * read(dy + r * n + i, count);
+  });
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) inner[r] = P::broadcast(total[r].sum());
+  for_each_place<T>(n, rows, [&](std::int64_t i, int r, int count) {
+    T* to = dx + r * n + i;
+    const P change = read(y + r * n + i, count) * (read(dy + r * n + i, count) - inner[r]);
+    write(add ? read(to, count) + change : change, to, count);
+  });
+}
+
+// Calls use(first row, how many) with four rows at a time, then with the rest one by one.
+template <class Use> void in_fours(std::int64_t rows, Use use) {
+  std::int64_t i = 0;
+  for (; !plain_kernels() && i + 4 <= rows; i += 4) use(i, std::integral_constant<int, 4>{});
+  for (; i < rows; ++i) use(i, std::integral_constant<int, 1>{});
+}
+
 }  // namespace
 
 template <class T> T largest(const T* x, std::int64_t n) {
@@ -96,46 +159,39 @@ template <class T> T sum_of_exp(const T* x, T shift, std::int64_t n) {
   return total.sum();
 }
 
-template <class T> bool softmax_row(const T* x, const std::uint8_t* allowed, std::int64_t n, T* out) {
-  using P = Pack<T>;
-  if (plain_kernels()) return softmax_row_plain(x, allowed, n, out);
-  P all = P::broadcast(nothing<T>), total{};
-  for_each_pack(x, n, nothing<T>, [&](std::int64_t i, P p, int count) {
-    if (allowed) p = select(mask_of<T>(allowed + i, count), p, P::broadcast(nothing<T>));
-    all = max(all, p);
+template <class T>
+std::int64_t softmax_rows(const T* x, const std::uint8_t* allowed, std::int64_t n, std::int64_t rows, T* out) {
+  std::int64_t empty = -1;
+  in_fours(rows, [&]<int count>(std::int64_t i, std::integral_constant<int, count>) {
+    const std::uint8_t* mask = allowed ? allowed + i * n : nullptr;
+    int found = count;
+    if (plain_kernels()) found = softmax_row_plain(x + i * n, mask, n, out + i * n) ? 1 : 0;
+    else found = softmax_together<count>(x + i * n, mask, n, out + i * n);
+    if (found < count && empty < 0) empty = i + found;
   });
-  const P shift = P::broadcast(largest_lane(all));
-  for_each_pack(x, n, nothing<T>, [&](std::int64_t i, P p, int count) {
-    P e = exp(p - shift);
-    if (allowed) e = select(mask_of<T>(allowed + i, count), e, P{});
-    total = total + (count == P::lanes ? e : e.first(count));
-    write(e, out + i, count);
-  });
-  const T sum = total.sum();
-  if (sum == 0) return !allowed;  // nothing is allowed: where something is, the largest gives e^0 = 1
-  for_each_pack(out, n, T{0}, [&](std::int64_t i, P e, int count) { write(e / sum, out + i, count); });
-  return true;
+  return empty;
 }
 
-template <class T> void softmax_row_gradient(const T* y, const T* dy, std::int64_t n, T* dx, bool add) {
-  using P = Pack<T>;
-  if (plain_kernels()) return softmax_row_gradient_plain(y, dy, n, dx, add);
-  P total{};
-  for_each_pack(y, n, T{0}, [&](std::int64_t i, P p, int count) { total = total + p * read(dy + i, count); });
-  const P inner = P::broadcast(total.sum());
-  for_each_pack(y, n, T{0}, [&](std::int64_t i, P p, int count) {
-    const P change = p * (read(dy + i, count) - inner);
-    write(add ? read(dx + i, count) + change : change, dx + i, count);
+template <class T>
+void softmax_rows_gradient(const T* y, const T* dy, std::int64_t n, std::int64_t rows, T* dx, bool add) {
+  in_fours(rows, [&]<int count>(std::int64_t i, std::integral_constant<int, count>) {
+    if (plain_kernels()) softmax_row_gradient_plain(y + i * n, dy + i * n, n, dx + i * n, add);
+    else gradient_together<count>(y + i * n, dy + i * n, n, dx + i * n, add);
   });
 }
 
-template bool softmax_row(const float*, const std::uint8_t*, std::int64_t, float*);
-template bool softmax_row(const double*, const std::uint8_t*, std::int64_t, double*);
+void refuse_empty_row(std::int64_t row) {
+  throw ValueError("softmax: row " + std::to_string(row) +
+                   " of the mask allows nothing, so no weights exist; drop that row, or ask for EmptyRow::zeros");
+}
+
+template std::int64_t softmax_rows(const float*, const std::uint8_t*, std::int64_t, std::int64_t, float*);
+template std::int64_t softmax_rows(const double*, const std::uint8_t*, std::int64_t, std::int64_t, double*);
 template float sum_of_exp(const float*, float, std::int64_t);
 template double sum_of_exp(const double*, double, std::int64_t);
 template float largest(const float*, std::int64_t);
 template double largest(const double*, std::int64_t);
-template void softmax_row_gradient(const float*, const float*, std::int64_t, float*, bool);
-template void softmax_row_gradient(const double*, const double*, std::int64_t, double*, bool);
+template void softmax_rows_gradient(const float*, const float*, std::int64_t, std::int64_t, float*, bool);
+template void softmax_rows_gradient(const double*, const double*, std::int64_t, std::int64_t, double*, bool);
 
 }  // namespace gradus

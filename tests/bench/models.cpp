@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "autograd/kernels/dot_attention.h"
 #include "autograd/kernels/layer_norm.h"
 #include "autograd/ops.h"
 
@@ -262,9 +263,7 @@ Var Transformer::attend(const Layer& layer, const Var& normed) const {
   auto part = [&](std::int64_t k) {  // (B, heads, T, d)
     return transpose(select(all, Axis{2}, k), Axis{1}, Axis{2});
   };
-  const Var scaled = part(0) * (1 / std::sqrt(static_cast<double>(d)));
-  const Var weights = softmax(matmul(scaled, transpose(part(1), Axis{2}, Axis{3})), Axis{3}, causal);
-  const Var mixed = transpose(matmul(weights, part(2)), Axis{1}, Axis{2});  // (B, T, heads, d)
+  const Var mixed = transpose(dot_attention(part(0), part(1), part(2), causal), Axis{1}, Axis{2});  // (B, T, heads, d)
   return layer.out(reshape(mixed, Shape{batch * length, width}));
 }
 

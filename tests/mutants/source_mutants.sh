@@ -26,20 +26,23 @@ tensor/buffer.cpp | count_live(Counting::buffers, -1); | count_live(Counting::bu
 tensor/kernels/pool.h | + steps * quarter + 63) | + (steps - 1) * quarter + 63) | tensor
 tensor/ids.cpp | lengths[row] > length) | lengths[row] >= length) | tensor
 tensor/format.cpp | length > 2 * edge + 1 | length > 2 * edge | tensor
-tensor/matmul.cpp | select(a, Axis{0}, i), select(b, Axis{0}, i), accumulate | select(a, Axis{0}, i), select(b, Axis{0}, 0), accumulate | tensor
+tensor/matmul.cpp | matrix_of(from_b, b, i) | matrix_of(from_b, b, first) | tensor
 tensor/matmul.cpp | a.shape()[rank - 1] == b.shape()[rank - 1] | a.shape()[rank - 1] == b.shape()[rank - 2] | tensor
-tensor/kernels/gemm.cpp | if (accumulate) result = | if (!accumulate) result = | tensor
-tensor/kernels/gemm.cpp | to = accumulate ? to + padded_c | to = accumulate ? padded_c | tensor
+tensor/kernels/gemm.cpp | load(plus + i * plus_row + j | load(plus + j | tensor
+tensor/kernels/gemm.cpp | plus.first ? plus.first[i * plus.step + column + j] + sum : sum | plus.first ? sum : sum | tensor
 tensor/kernels/gemm.cpp | {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data | {b.data, b.row, b.column}, {a.data, a.column, a.row}, {c.data | tensor
 tensor/reduce.cpp | row[j] > row[best] ? j | row[j] >= row[best] ? j | tensor
-tensor/kernels/softmax.cpp | e = select(mask_of<T>(allowed + i, count), e | e = select(mask_of<T>(allowed, count), e | tensor
-tensor/kernels/softmax.cpp | read(dx + i, count) + change : change | change : change | autograd
-tensor/kernels/gemm.cpp | accumulate || part > 0 | accumulate | tensor
+tensor/kernels/softmax.cpp | e = select(mask_of<T>(allowed + r * n + i, count), e | e = select(mask_of<T>(allowed + r * n, count), e | tensor
+tensor/kernels/softmax.cpp | && found == rows) found = r; | ) found = r; | tensor
+tensor/kernels/softmax.cpp | read(to, count) + change : change | change : change | autograd
+tensor/kernels/gemm.cpp | part > 0 ? Rows<const T>{c.first, c.step} : plus | plus | tensor
 tensor/kernels/block.h | first > whole.shape()[last_] - length | first > whole.shape()[last_] | autograd
 autograd/kernels/pointwise_backward.h | mutable_data<T>() + dx[k].further | mutable_data<T>() | autograd
 tensor/kernels/transpose.h | lanes + lane : lane + step | lanes + lane : lane + step - (lane & 1) | tensor
 autograd/kernels/additive_score.cpp | T{43} : T{350} | T{90} : T{720} | autograd
 autograd/kernels/additive_score.cpp | d * (r - r * r) | d * (r - r * r * 1.001) | autograd
+autograd/kernels/dot_attention.cpp | turned(P), dy, dv, as_const(dv) | turned(P), dy, dv, {} | autograd
+autograd/kernels/dot_attention.cpp | turned(dS), q, dk | turned(P), q, dk | autograd
 autograd/kernels/layer_norm.cpp | - mean_g - n * mean_gn) | - mean_g) | autograd
 autograd/kernels/layer_norm.cpp | beside || dx.fresh, dgain | true, dgain | autograd
 tensor/reduce.cpp | std::isinf(shift) ? shift : shift | shift | tensor

@@ -349,6 +349,29 @@ TEST_CASE("a row that allows nothing is an error that names the row and the way 
   CHECK(opens_with(text, "softmax: row 1 of the mask allows nothing"));
   CHECK(contains(text, "EmptyRow::zeros"));
 }
+TEST_CASE("a row's softmax has the same bits in company, and the first empty row of several is named") {
+  for (std::int64_t n : {1, 5, 16, 37}) {
+    const std::int64_t rows = 11;
+    const Tensor x = tensor(Shape{rows, n}, Numbers(1).many(rows * n, -3, 3));
+    Mask mask(x.shape(), std::uint8_t{1});
+    for (std::int64_t i = 0; i < mask.size(); ++i) mask[i] = i % 3 != 1 || i % n == 0;
+    const Tensor plain = softmax(x, Axis{1}), masked = softmax(x, Axis{1}, &mask);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      Mask own(Shape{1, n});
+      for (std::int64_t j = 0; j < n; ++j) own[j] = mask.at(i, j);
+      CHECK(same(elements(narrow(plain, Axis{0}, i, 1)), elements(softmax(narrow(x, Axis{0}, i, 1), Axis{1}))));
+      CHECK(same(elements(narrow(masked, Axis{0}, i, 1)), elements(softmax(narrow(x, Axis{0}, i, 1), Axis{1}, &own))));
+    }
+    for (std::int64_t empty : {9, 6, 5}) {
+      for (std::int64_t j = 0; j < n; ++j) mask.at(empty, j) = 0;
+      CHECK(opens_with(message_of<ValueError>([&] { softmax(x, Axis{1}, &mask); }),
+                       "softmax: row " + std::to_string(empty) + " of the mask"));
+    }
+    const Tensor zeroed = softmax(x, Axis{1}, &mask, EmptyRow::zeros);
+    CHECK(same(elements(select(zeroed, Axis{0}, 6)), std::vector<double>(static_cast<std::size_t>(n), 0.0)));
+    CHECK(same(elements(select(zeroed, Axis{0}, 7)), elements(select(masked, Axis{0}, 7))));
+  }
+}
 TEST_CASE("a row that allows nothing gives zeros on request, and the batch is unharmed") {
   const Mask mask(Shape{2, 3}, std::vector<std::uint8_t>{1, 1, 0, 0, 0, 0});
   const Tensor x = tensor(Shape{2, 3}, {1, 1, 5, not_a_number, 2, 3}, f64);
