@@ -38,13 +38,19 @@ concept Operand = is_seen<X> || std::is_convertible_v<X, Var>;
 inline auto as_seen(const Var& x) { return Seen<std::remove_const_t<decltype(as_it_is)>>{x, as_it_is}; }
 template <class View> const Seen<View>& as_seen(const Seen<View>& x) { return x; }
 
-template <class F, class Forward, class... View>
-Var record_pointwise(const char* op, Forward forward, std::optional<Axis> summed, const Seen<View>&... x) {
+template <class... View>
+Var record_pointwise(const char* op, Tensor value, const FormulaBackward<sizeof...(View)>& formula,
+                     std::optional<Axis> summed, const Seen<View>&... x) {
   const Sources<View...> sources({&x.var...});
-  return record(op, forward(x.view(x.var.value())...), VarList(sources.inputs.data(), sources.count),
-                [summed, of = sources.of, view = std::tuple(x.view...)](const Tensor& dy, Inputs& in) {
-                  pointwise_backward<F>(dy, summed, in, of, view, std::index_sequence_for<View...>{});
+  return record(op, std::move(value), VarList(sources.inputs.data(), sources.count),
+                [&formula, summed, of = sources.of, view = std::tuple(x.view...)](const Tensor& dy, Inputs& in) {
+                  pointwise_backward(formula, dy, summed, in, of, view, std::index_sequence_for<View...>{});
                 });
+}
+
+template <class F, class Forward, class... View>
+Var run_and_record(const char* op, Forward forward, std::optional<Axis> summed, const Seen<View>&... x) {
+  return record_pointwise(op, forward(x.view(x.var.value())...), formula_backward<F, sizeof...(View)>, summed, x...);
 }
 
 }  // namespace detail
@@ -54,7 +60,7 @@ Var record_pointwise(const char* op, Forward forward, std::optional<Axis> summed
 template <class F, detail::Operand... X>
 requires(!(std::is_same_v<X, Tensor> && ...)) Var pointwise(const char* op, F f, const X&... x) {
   const auto forward = [&](const auto&... value) { return pointwise(op, f, value...); };
-  return detail::record_pointwise<F>(op, forward, std::nullopt, detail::as_seen(x)...);
+  return detail::run_and_record<F>(op, forward, std::nullopt, detail::as_seen(x)...);
 }
 
 // The same, summed over `axis`, which is dropped. What is summed is never stored, forward or backward: the additive
@@ -62,7 +68,7 @@ requires(!(std::is_same_v<X, Tensor> && ...)) Var pointwise(const char* op, F f,
 template <class F, detail::Operand... X>
 requires(!(std::is_same_v<X, Tensor> && ...)) Var pointwise_sum(const char* op, F f, Axis axis, const X&... x) {
   const auto forward = [&](const auto&... value) { return pointwise_sum(op, f, axis, value...); };
-  return detail::record_pointwise<F>(op, forward, axis, detail::as_seen(x)...);
+  return detail::run_and_record<F>(op, forward, axis, detail::as_seen(x)...);
 }
 
 }  // namespace gradus

@@ -26,7 +26,10 @@ template <bool Add, class F, class First, class... Rest>
 void pointwise_checked([[maybe_unused]] const char* op, Tensor& target, F f, const First& first, const Rest&... rest) {
   static_assert(std::is_empty_v<F>, "a pointwise formula must capture nothing: pass constants as operands");
   (check_operand(op, target, rest), ...);
-  if (plain_kernels()) return pointwise_plain<Add>(target, f, as_tensor(first), as_tensor(rest)...);
+  if (plain_kernels()) {
+    constexpr auto formula = plain_formula<F>(std::index_sequence_for<First, Rest...>{});
+    return pointwise_plain(target, Add, formula, {as_tensor(first), as_tensor(rest)...});
+  }
   dispatch(target.dtype(), [&](auto t) { pointwise_rows<decltype(t), Add>(target, f, first, rest...); });
 }
 

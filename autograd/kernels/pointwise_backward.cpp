@@ -19,6 +19,25 @@ Tensor& place_over_dy(Inputs& in, int k, Tensor& room, bool& fresh) {
   return fresh ? input.grad = in.op().grad : input.place(room, fresh);
 }
 
+void pointwise_backward_plain(const Tensor& dy, std::size_t n, const Piece<const Tensor>* x, const Piece<Tensor>* dx,
+                              const bool* fresh, const bool* depends_on,
+                              void (*gradient)(const double* x, double* partial)) {
+  std::vector<Tensor> tensors{dy};
+  for (std::size_t k = 0; k < n; ++k) tensors.push_back(x[k].tensor(dy.shape()));
+  for (std::size_t k = 0; k < n; ++k) tensors.push_back(dx[k].tensor(dy.shape()));
+  std::vector<double> value(n), partial(n);
+  for (PlainLoop loop(dy.shape(), std::move(tensors)); loop.more(); loop.next()) {
+    for (std::size_t k = 0; k < n; ++k) value[k] = loop.get(1 + k);
+    gradient(value.data(), partial.data());
+    const double d = loop.get(0);  // before anything is written: dx may lie where dy does
+    for (std::size_t k = 0; k < n; ++k) {
+      if (!dx[k].whole || !depends_on[k]) continue;
+      if (fresh[k]) loop.put(1 + n + k, d * partial[k]);
+      else loop.add(1 + n + k, d * partial[k]);
+    }
+  }
+}
+
 void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bool* wholly, Tensor* room, Tensor** dx,
                      bool* fresh) {
   bool apart = true;  // no two operands can meet in one gradient

@@ -12,12 +12,13 @@ namespace gradus::detail {
 // Rows of `length` elements, as in tensor/kernels/pointwise_rows.h: adds dy * df/dx_k to to[k] where that is not null, or
 // writes it where fresh[k]. Steps: of dy, of the operands, of their gradients.
 template <class T, class F, std::size_t... k>
-[[gnu::noinline]] void run_backward_rows(F f, const T* dy, std::array<const T*, sizeof...(k)> x,
+[[gnu::noinline]] void run_backward_rows(const T* dy, const std::array<const T*, sizeof...(k)>& x,
                                          std::array<T*, sizeof...(k)> to, const std::array<bool, sizeof...(k)>& fresh,
                                          const std::array<std::int64_t, 2 * sizeof...(k) + 1>& step,
                                          const std::array<std::int64_t, 2 * sizeof...(k) + 1>& next_row,
-                                         std::int64_t length, std::int64_t rows, std::index_sequence<k...>) {
+                                         std::int64_t length, std::int64_t rows) {
   constexpr std::size_t n = sizeof...(k);
+  constexpr F f{};
   using P = Pack<T>;
   const std::int64_t whole_packs = plain(step) ? length - length % P::lanes : 0;
   RowReader<T> incoming{dy, step[0], {}};
@@ -66,9 +67,10 @@ template <class T, class F, std::size_t... k>
 
 // n elements without gaps.
 template <class T, class F, std::size_t... k>
-[[gnu::noinline]] void run_backward_dense(F f, std::int64_t n, const T* dy, const std::array<const T*, sizeof...(k)>& x,
+[[gnu::noinline]] void run_backward_dense(std::int64_t n, const T* dy, const std::array<const T*, sizeof...(k)>& x,
                                           const std::array<T*, sizeof...(k)>& to,
-                                          const std::array<bool, sizeof...(k)>& fresh, std::index_sequence<k...>) {
+                                          const std::array<bool, sizeof...(k)>& fresh) {
+  constexpr F f{};
   using P = Pack<T>;
   std::int64_t i = 0;
   for (; i + P::lanes <= n; i += P::lanes) {
@@ -112,53 +114,70 @@ template <class X> struct Piece {
   }
 };
 
+// The gradient of a formula of n operands on numbers of type T, as functions: as in RowLoops, what leads to them is
+// compiled once for all formulas of n operands.
+template <class T, std::size_t n> struct BackwardLoops {
+  using Steps = std::array<std::int64_t, 2 * n + 1>;
+  void (*dense)(std::int64_t length, const T* dy, const std::array<const T*, n>& x, const std::array<T*, n>& to,
+                const std::array<bool, n>& fresh);
+  void (*rows)(const T* dy, const std::array<const T*, n>& x, std::array<T*, n> to, const std::array<bool, n>& fresh,
+               const Steps& step, const Steps& next_row, std::int64_t length, std::int64_t rows);
+};
+
 // Adds dy * df/dx_k to dx[k] where there is one, or writes it where fresh[k].
-template <class T, class F, std::size_t... k>
-void pointwise_backward_rows(F f, const Tensor& dy, const std::array<Piece<const Tensor>, sizeof...(k)>& x,
+template <class T, std::size_t... k>
+void pointwise_backward_rows(const BackwardLoops<T, sizeof...(k)>& formula, const Tensor& dy,
+                             const std::array<Piece<const Tensor>, sizeof...(k)>& x,
                              const std::array<Piece<Tensor>, sizeof...(k)>& dx,
-                             const std::array<bool, sizeof...(k)>& fresh, std::index_sequence<k...> operands) {
+                             const std::array<bool, sizeof...(k)>& fresh, std::index_sequence<k...>) {
   constexpr std::size_t n = sizeof...(k);
   using Loop = StridedLoop<2 * n + 1>;
   const std::array<const T*, n> value{x[k].whole->template data<T>() + x[k].further...};
   const std::array<T*, n> to{(dx[k].whole ? dx[k].whole->template mutable_data<T>() + dx[k].further : nullptr)...};
   const T* upstream = dy.data<T>();
   if (threads_in_use() == 1 && (dy.made_dense() && ... && (x[k].dense && (!dx[k].whole || dx[k].dense))))
-    return run_backward_dense<T>(f, dy.size(), upstream, value, to, fresh, operands);
+    return formula.dense(dy.size(), upstream, value, to, fresh);
   const Loop all(dy.shape(), {&dy.strides(), &x[k].whole->strides()...,
                               &(dx[k].whole ? dx[k].whole->strides() : x[k].whole->strides())...});
-  if (all.dense() && threads_in_use() == 1)
-    return run_backward_dense<T>(f, all.row_length(), upstream, value, to, fresh, operands);
+  if (all.dense() && threads_in_use() == 1) return formula.dense(all.row_length(), upstream, value, to, fresh);
   all.template share<T>({upstream, value[k]..., to[k]...}, {false, (value[k] == nullptr)..., (to[k] != nullptr)...},
                         1.0, [&](const Loop& loop) {
                           loop.for_each_plane([&](const std::array<std::int64_t, 2 * n + 1>& offset) {
-                            run_backward_rows<T>(f, upstream + offset[0], {value[k] + offset[1 + k]...},
-                                                 {(to[k] ? to[k] + offset[1 + n + k] : nullptr)...}, fresh,
-                                                 loop.row_strides(), loop.row_steps(), loop.row_length(), loop.rows(),
-                                                 operands);
+                            formula.rows(upstream + offset[0], {value[k] + offset[1 + k]...},
+                                         {(to[k] ? to[k] + offset[1 + n + k] : nullptr)...}, fresh, loop.row_strides(),
+                                         loop.row_steps(), loop.row_length(), loop.rows());
                           });
                         });
 }
 
-// The same, one element after the other.
-template <class F, std::size_t... k>
-void pointwise_backward_plain(F f, const Tensor& dy, const std::array<Piece<const Tensor>, sizeof...(k)>& x,
-                              const std::array<Piece<Tensor>, sizeof...(k)>& dx,
-                              const std::array<bool, sizeof...(k)>& fresh, std::index_sequence<k...>) {
-  constexpr std::size_t n = sizeof...(k);
-  const Shape& shape = dy.shape();
-  for (PlainLoop loop(shape, {dy, x[k].tensor(shape)..., dx[k].tensor(shape)...}); loop.more(); loop.next()) {
-    const auto y = f(seed<k>(Plain(loop.get(1 + k)))...);
-    const double d = loop.get(0);  // before anything is written: dx may lie where dy does
-    auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
-      if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) {
-        if (!dx[m].whole) return;
-        if (fresh[m]) loop.put(1 + n + m, d * y.of(m).v);
-        else loop.add(1 + n + m, d * y.of(m).v);
-      }
-    };
-    (add(std::integral_constant<unsigned, k>{}), ...);
-  }
+// The same, one element after the other. `gradient` puts df/dx_k at the values x into partial[k], for those operands that
+// the formula depends on.
+void pointwise_backward_plain(const Tensor& dy, std::size_t n, const Piece<const Tensor>* x, const Piece<Tensor>* dx,
+                              const bool* fresh, const bool* depends_on,
+                              void (*gradient)(const double* x, double* partial));
+template <class F, std::size_t... k> void plain_gradient(const double* x, double* partial) {
+  const auto y = F{}(seed<k>(Plain(x[k]))...);
+  const auto keep = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
+    if constexpr (std::remove_cvref_t<decltype(y)>::depends_on(m)) partial[m] = y.of(m).v;
+  };
+  (keep(std::integral_constant<unsigned, k>{}), ...);
 }
+
+// All of them, and which operands the formula depends on at all.
+template <std::size_t n> struct FormulaBackward {
+  BackwardLoops<float, n> singles;
+  BackwardLoops<double, n> doubles;
+  void (*plain)(const double* x, double* partial);
+  std::array<bool, n> depends_on;
+};
+template <class F, std::size_t... k> constexpr FormulaBackward<sizeof...(k)> backward_of(std::index_sequence<k...>) {
+  return {{run_backward_dense<float, F, k...>, run_backward_rows<float, F, k...>},
+          {run_backward_dense<double, F, k...>, run_backward_rows<double, F, k...>},
+          plain_gradient<F, k...>,
+          {decltype(F{}(seed<k>(Pack<float>{})...))::depends_on(k)...}};
+}
+template <class F, std::size_t n>
+inline constexpr FormulaBackward<n> formula_backward = backward_of<F>(std::make_index_sequence<n>{});
 
 inline Piece<const Tensor> piece_of(const Tensor& x) { return Piece<const Tensor>(x); }
 inline Piece<const Tensor> piece_of(const Block& x) { return {x.whole(), x.further()}; }
@@ -203,20 +222,19 @@ void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bo
 
 // Finds values and gradients of the operands, each looked at through its view, and runs the rows above.
 // `summed`: the axis that was summed, along which dy is the same for all.
-template <class F, class... View, std::size_t... k>
-void pointwise_backward(const Tensor& incoming, const std::optional<Axis>& summed, Inputs& in,
-                        const std::array<std::uint8_t, sizeof...(k)>& of, const std::tuple<View...>& view,
-                        std::index_sequence<k...> all) {
+template <class... View, std::size_t... k>
+void pointwise_backward(const FormulaBackward<sizeof...(k)>& formula, const Tensor& incoming,
+                        const std::optional<Axis>& summed, Inputs& in, const std::array<std::uint8_t, sizeof...(k)>& of,
+                        const std::tuple<View...>& view, std::index_sequence<k...> all) {
   constexpr std::size_t n = sizeof...(k);
-  using Y = decltype(F{}(seed<k>(Pack<float>{})...));
-  static constexpr bool wholly[n] = {(is_whole<View> && Y::depends_on(k))...};
+  const std::array<bool, n> wholly{(is_whole<View> && formula.depends_on[k])...};
   const std::tuple<decltype(std::get<k>(view)(incoming))...> seen{std::get<k>(view)(in.value(of[k]))...};
   const std::array<Piece<const Tensor>, n> x{piece_of(std::get<k>(seen))...};
   std::array<Tensor, n> room;
   std::array<Tensor, (is_whole<View> && ...) ? 0 : n> made;
   std::array<Tensor*, n> whole_dx{};
   std::array<bool, n> fresh{};
-  place_gradients(in, n, of.data(), wholly, room.data(), whole_dx.data(), fresh.data());
+  place_gradients(in, n, of.data(), wholly.data(), room.data(), whole_dx.data(), fresh.data());
   std::array<Piece<Tensor>, n> dx;
   const auto look = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
     if (!whole_dx[i]) return;
@@ -233,8 +251,11 @@ void pointwise_backward(const Tensor& incoming, const std::optional<Axis>& summe
   Tensor spread;
   if (summed) spread = expand_new(incoming, *summed, std::get<0>(seen).shape()[*summed]);
   const Tensor& dy = summed ? spread : incoming;
-  if (plain_kernels()) return pointwise_backward_plain(F{}, dy, x, dx, fresh, all);
-  dispatch(dy.dtype(), [&](auto t) { pointwise_backward_rows<decltype(t)>(F{}, dy, x, dx, fresh, all); });
+  if (plain_kernels()) {
+    return pointwise_backward_plain(dy, n, x.data(), dx.data(), fresh.data(), formula.depends_on.data(), formula.plain);
+  }
+  if (dy.dtype() == f32) pointwise_backward_rows(formula.singles, dy, x, dx, fresh, all);
+  else pointwise_backward_rows(formula.doubles, dy, x, dx, fresh, all);
 }
 
 }  // namespace gradus::detail

@@ -1,5 +1,7 @@
-// Where the elements are.
+// One element after the other, and where the elements are.
 #include "tensor/kernels/pointwise_plain.h"
+
+#include <utility>
 
 namespace gradus::detail {
 
@@ -34,5 +36,16 @@ void PlainLoop::put(std::size_t k, double value) {
 }
 
 void PlainLoop::add(std::size_t k, double value) { put(k, get(k) + value); }
+
+void pointwise_plain(Tensor& target, bool add, double (*formula)(const double* x), std::vector<Tensor> from) {
+  std::vector<double> x(from.size());
+  from.push_back(target);
+  for (PlainLoop loop(target.shape(), std::move(from)); loop.more(); loop.next()) {
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = loop.get(k);
+    const double value = formula(x.data());
+    if (add) loop.add(x.size(), value);
+    else loop.put(x.size(), value);
+  }
+}
 
 }  // namespace gradus::detail

@@ -56,17 +56,13 @@ class PlainLoop {
   std::int64_t left_;
 };
 
-// target = f(from...), or += when Add.
-template <bool Add, class F, class... From> void pointwise_plain(Tensor& target, F f, const From&... from) {
-  for (PlainLoop loop(target.shape(), {target, from...}); loop.more(); loop.next()) {
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
-      const double value = f(Plain(loop.get(k + 1))...).v;
-      if (Add) loop.add(0, value);
-      else loop.put(0, value);
-    }
-    (std::index_sequence_for<From...>{});
-  }
+// A formula as a plain function of its operands' values.
+template <class F, std::size_t... k> constexpr auto plain_formula(std::index_sequence<k...>) {
+  return +[](const double* x) { return F{}(Plain(x[k])...).v; };
 }
+
+// target = formula(from...), or += when `add`.
+void pointwise_plain(Tensor& target, bool add, double (*formula)(const double* x), std::vector<Tensor> from);
 
 }  // namespace detail
 }  // namespace gradus

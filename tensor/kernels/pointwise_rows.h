@@ -29,8 +29,9 @@ template <std::size_t N> bool plain(const std::array<std::int64_t, N>& strides) 
 
 // n elements without gaps: to = f(from...), or += when Add. The loop that most ops run: nothing but it in here.
 template <class T, bool Add, class F, class... From>
-[[gnu::noinline]] void run_dense(F f, std::int64_t n, T* to, const From*... from) {
+[[gnu::noinline]] void run_dense(std::int64_t n, T* to, From... from) {
   using P = Pack<T>;
+  constexpr F f{};
   std::int64_t i = 0;
   for (; i + P::lanes <= n; i += P::lanes) {
     const P value = f(P::load(from + i)...);
@@ -45,11 +46,12 @@ template <class T, bool Add, class F, class... From>
 // Rows of `length` elements, each `next_row` after the one before: to = f(from...), or += when Add. Not inline: compiled
 // once, whether it is called for all of a tensor or for a part.
 template <class T, bool Add, class F, std::size_t... k>
-[[gnu::noinline]] void run_rows(F f, T* to, std::array<const T*, sizeof...(k)> from,
+[[gnu::noinline]] void run_rows(T* to, const std::array<const T*, sizeof...(k)>& from,
                                 const std::array<std::int64_t, sizeof...(k) + 1>& step,
                                 const std::array<std::int64_t, sizeof...(k) + 1>& next_row, std::int64_t length,
-                                std::int64_t rows, std::index_sequence<k...>) {
+                                std::int64_t rows) {
   using P = Pack<T>;
+  constexpr F f{};
   const std::int64_t stride = step[0];
   // A target that is stretched along the row and only written keeps what is written last: that is the slow loop's
   // business.
@@ -78,25 +80,42 @@ template <class T, bool Add, class F, std::size_t... k>
   }
 }
 
+// The loops of a formula of n operands, as functions: what leads to them does not know the formula, and is compiled once
+// for all formulas of n operands. With the formula in its type it took a tenth of a build.
+template <class T, class Operands> struct RowLoops;
+template <class T, std::size_t... k> struct RowLoops<T, std::index_sequence<k...>> {
+  static constexpr std::size_t n = sizeof...(k);
+  template <std::size_t> using From = const T*;
+  using Steps = std::array<std::int64_t, n + 1>;
+  void (*dense)(std::int64_t length, T* to, From<k>... from);
+  void (*rows)(T* to, const std::array<const T*, n>& from, const Steps& step, const Steps& next_row,
+               std::int64_t length, std::int64_t rows);
+
+  // `strides`: of the target and of the operands, which may lie in memory anyhow.
+  [[gnu::noinline]] void run(const Shape& shape, const std::array<const Extents*, n + 1>& strides, T* to,
+                             const std::array<const T*, n>& from) const {
+    const StridedLoop<n + 1> all(shape, strides);
+    if (all.dense() && threads_in_use() == 1) return dense(all.row_length(), to, from[k]...);
+    all.template share<T>({to, from[k]...}, {true}, 0.5, [&](const StridedLoop<n + 1>& loop) {
+      loop.for_each_plane([&](const Steps& offset) {
+        rows(to + offset[0], {from[k] + offset[k + 1]...}, loop.row_strides(), loop.row_steps(), loop.row_length(),
+             loop.rows());
+      });
+    });
+  }
+};
+
 // target = f(from...), or += when Add; all of one shape. Where an added target is stretched along the row, the row is
 // summed in a register first.
-template <class T, bool Add, class F, class... From> void pointwise_rows(Tensor& target, F f, const From&... from) {
-  constexpr std::size_t n = sizeof...(From);
-  T* first = target.mutable_data<T>();
+template <class T, bool Add, class F, class... From> void pointwise_rows(Tensor& target, F, const From&... from) {
+  T* to = target.mutable_data<T>();
   if (threads_in_use() == 1 && (target.made_dense() && ... && from.made_dense()))
-    return run_dense<T, Add>(f, target.size(), first, from.template data<T>()...);
-  const StridedLoop<n + 1> all(target.shape(), {&target.strides(), &from.strides()...});
-  const std::array<const T*, n> origin{from.template data<T>()...};
-  if (all.dense() && threads_in_use() == 1)
-    return run_dense<T, Add>(f, all.row_length(), first, from.template data<T>()...);
-  const auto run = [&]<std::size_t... k>(const StridedLoop<n + 1>& loop, std::index_sequence<k...> operands) {
-    loop.for_each_plane([&](const std::array<std::int64_t, n + 1>& offset) {
-      run_rows<T, Add>(f, first + offset[0], {origin[k] + offset[k + 1]...}, loop.row_strides(), loop.row_steps(),
-                       loop.row_length(), loop.rows(), operands);
-    });
-  };
-  all.template share<T>({first, from.template data<T>()...}, {true}, 0.5,
-                        [&](const StridedLoop<n + 1>& loop) { run(loop, std::make_index_sequence<n>{}); });
+    return run_dense<T, Add, F>(target.size(), to, from.template data<T>()...);
+  [&]<std::size_t... k>(std::index_sequence<k...>) {
+    static constexpr RowLoops<T, std::index_sequence<k...>> loops{run_dense<T, Add, F>, run_rows<T, Add, F, k...>};
+    loops.run(target.shape(), {&target.strides(), &from.strides()...}, to, {from.template data<T>()...});
+  }
+  (std::index_sequence_for<From...>{});
 }
 
 }  // namespace gradus::detail

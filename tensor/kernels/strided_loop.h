@@ -82,27 +82,15 @@ template <int N> class StridedLoop {
   template <class T, class Run>
   void share(const std::array<const T*, N>& memory, const std::array<bool, N>& written, double nanoseconds_each,
              Run run) const {
-    if (threads_in_use() == 1) return run(*this);
-    constexpr std::int64_t pack = 64 / sizeof(T);  // a row is divided between packs
-    std::int64_t size = 1;
-    int best = -1;
-    for (int axis = rank_ - 1; axis >= 0; --axis) {
-      bool apart = length_[axis] > (axis == rank_ - 1 ? pack : 1);
-      for (int k = 0; k < N; ++k) apart = apart && !(written[k] && step_[axis][k] == 0);
-      best = apart ? axis : best;
-      size *= length_[axis];
-    }
-    for (int k = 0; k < N && best >= 0; ++k) {
-      for (int l = 0; l < N && best >= 0; ++l) {
-        if (k != l && written[k] && memory[l] && !parts_apart(best, k, memory[k], l, memory[l])) best = -1;
-      }
-    }
-    if (best < 0) return run(*this);
-    parallel(length_[best], best == rank_ - 1 ? pack : 1, nanoseconds_each * static_cast<double>(size),
+    const int axis = threads_in_use() == 1 ? -1 : axis_to_share(memory, written);
+    if (axis < 0) return run(*this);
+    double size = 1;
+    for (int a = 0; a < rank_; ++a) size *= static_cast<double>(length_[a]);
+    parallel(length_[axis], axis == rank_ - 1 ? pack<T> : 1, nanoseconds_each * size,
              [&](std::int64_t first, std::int64_t end) {
                StridedLoop part = *this;
-               part.length_[best] = end - first;
-               for (int k = 0; k < N; ++k) part.origin_[k] += first * step_[best][k];
+               part.length_[axis] = end - first;
+               for (int k = 0; k < N; ++k) part.origin_[k] += first * step_[axis][k];
                run(part);
              });
   }
@@ -125,9 +113,28 @@ template <int N> class StridedLoop {
     return true;
   }
 
+  template <class T> static constexpr std::int64_t pack = 64 / sizeof(T);  // a row is divided between packs
+
+  // -1: none. Cold, so compiled small: what several threads share takes longer than this.
+  template <class T>
+  [[gnu::cold]] int axis_to_share(const std::array<const T*, N>& memory, const std::array<bool, N>& written) const {
+    int best = -1;
+    for (int axis = rank_ - 1; axis >= 0; --axis) {
+      bool apart = length_[axis] > (axis == rank_ - 1 ? pack<T> : 1);
+      for (int k = 0; k < N; ++k) apart = apart && !(written[k] && step_[axis][k] == 0);
+      best = apart ? axis : best;
+    }
+    for (int k = 0; k < N && best >= 0; ++k) {
+      for (int l = 0; l < N && best >= 0; ++l) {
+        if (k != l && written[k] && memory[l] && !parts_apart(best, k, memory[k], l, memory[l])) best = -1;
+      }
+    }
+    return best;
+  }
+
   // Whether no part of operand k touches what another part of operand l touches: they are the same, or lie in different
   // memory, or side by side within each step along the axis, as the gates of a GRU do.
-  template <class T> bool parts_apart(int axis, int k, const T* at_k, int l, const T* at_l) const {
+  template <class T> [[gnu::cold]] bool parts_apart(int axis, int k, const T* at_k, int l, const T* at_l) const {
     bool same = at_k == at_l;
     std::int64_t inside[2] = {0, 0}, along[2];
     for (int a = 0; a < rank_; ++a) {
