@@ -14,6 +14,7 @@
 
 #include "nn/conventions/diagnosis_ends.h"
 #include "nn/conventions/diagnosis_gradients.h"
+#include "nn/conventions/diagnosis_masks.h"
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/formulas.h"
 #include "nn/conventions/grammar_search.h"
@@ -541,11 +542,12 @@ class Search {
     }
     if (hits.empty() && explained_by_final_states(group, level0)) return;
     if (hits.empty() && explained_by_one_layer(group, level0)) return;
+    if (hits.empty() && explained_by_mask(group, level0)) return;
     if (hits.empty() && outputs_are_right(group, level0)) return unknown(group, tried);
     if (hits.empty() && explained_by_outputs(group, level0)) return;
     if (hits.empty() && explained_by_rows(group, level0)) return;
     if (hits.empty() && explained_by_blocks(group, level0)) return;
-    if (hits.empty() && explained(group, level0, false)) return;
+    if (hits.empty() && explained(group, level0, {.plain = true, .claim_kept = true})) return;
     if (hits.empty()) {
       level = 2;
       std::vector<Scored> level2;
@@ -566,8 +568,11 @@ class Search {
       hits = matching(group, level2);
       tried.insert(tried.end(), level2.begin(), level2.end());
     }
-    if (hits.empty() && explained(group, level0, true)) return;
+    // A model that breaks the claim is a second mistake beside the one that the grammar finds.
+    for (const Searched& searched : {Searched{.plain = false, .claim_kept = true}, Searched{true, false}})
+      if (hits.empty() && explained(group, level0, searched)) return;
     if (hits.empty() && explained_beside_another(group, level1)) return;
+    if (hits.empty() && explained(group, level0, {.plain = false, .claim_kept = false})) return;
     if (hits.empty()) {
       if (misfits_ == verdict_.tried - before) nothing_fits(group);
       else unknown(group, tried);
@@ -576,14 +581,19 @@ class Search {
     settle(group, hits, tried, level);
   }
 
+  // With the plain rules of the grammar or the deep ones, from models that keep the claim or from those that do not.
+  struct Searched {
+    bool plain = true, claim_kept = true;
+  };
+
   // A mistake that no entry lists, where the formula of some right model has one term that goes wrong in a known way.
-  bool explained(const Group& group, const std::vector<Scored>& free_ones, bool deep) {
+  bool explained(const Group& group, const std::vector<Scored>& free_ones, const Searched& searched) {
     std::vector<Meant> meant;
     for (std::size_t k = 0; k < free_ones.size(); ++k) {
       const std::optional<Model> model = build(group, free_ones[k].hypothesis);
       if (!model) continue;
       const Trouble t = trouble(group, free_ones[k].hypothesis);
-      meant.push_back({k, *model, t.violations, t.notes});
+      if ((t.violations == 0) == searched.claim_kept) meant.push_back({k, *model, t.violations, t.notes});
     }
     std::stable_sort(meant.begin(), meant.end(), [](const Meant& a, const Meant& b) {
       return std::pair(a.violations, a.notes) < std::pair(b.violations, b.notes);
@@ -594,7 +604,7 @@ class Search {
       const auto formulas = [&](const Model& model, bool whole) {
         return formulas_of(group, model, given_, whole, apart);
       };
-      const Judged judged{tolerance_, apart_, deep, std::min(most_at_once, left_)};
+      const Judged judged{tolerance_, apart_, !searched.plain, std::min(most_at_once, left_)};
       if (take(group, explain(meant, formulas, judged), free_ones)) return true;
     }
     return false;
@@ -764,6 +774,23 @@ class Search {
         if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
       report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
       verdict_.findings.insert(verdict_.findings.end(), found.begin(), found.end());
+      verdict_.checked = true, forward_differs_ = true;
+      return true;
+    }
+    return false;
+  }
+
+  // A run whose cell is right, and that was told of the padding otherwise than the trace says.
+  bool explained_by_mask(const Group& group, const std::vector<Scored>& free_ones) {
+    if (trace_.kind != TraceKind::recurrent || group.outputs.front() == "start") return false;
+    for (const Scored& s : free_ones) {
+      const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
+      const auto found = model ? explain_by_another_mask(trace_, *model, tolerance_, verdict_.tried) : std::nullopt;
+      if (!found) continue;
+      for (std::size_t i : group.fields)
+        if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
+      report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+      verdict_.findings.push_back(*found);
       verdict_.checked = true, forward_differs_ = true;
       return true;
     }

@@ -312,7 +312,7 @@ class Gradients {
     });
     const bool shapes = any([](const Finding& f) { return f.kind == Kind::broadcast; });
     if (shapes || r.accumulated || !model_.edits.empty() || (!nameless && found_.size() < 2)) return;
-    if (const auto one = explain_backward(backward_of(r))) found_ = {*one};
+    if (auto explained = explain_backward(backward_of(r)); !explained.empty()) found_ = std::move(explained);
   }
 
   double loss_at(Arrays at) const {

@@ -541,7 +541,7 @@ std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const A
       all.push_back(std::move(whole));
     }
   } else {
-    if (model.decoder.layers != 1 || model.decoder.initial != InitialState::given) no_tree();
+    if (model.decoder.layers != 1) no_tree();
     Arrays together = given;
     for (const auto& [name, a] : made) together[name] = a;
     WholeModel whole;
@@ -557,6 +557,7 @@ std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const A
     };
     const bool before = std::none_of(model.decoder.query.begin(), model.decoder.query.end(),
                                      [](const Part& p) { return p.what == What::state && p.lag == 0; });
+    if (model.decoder.initial != InitialState::given) whole.formulas.emplace_back("s_0", write.start());
     if (before) attend();
     cell();
     if (!before) attend();

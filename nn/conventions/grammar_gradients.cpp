@@ -33,7 +33,7 @@ struct SlopeRule {
   int plainness;
   Said sentence;
   Said fix;
-  bool (*change)(const Way& way, Grid& dx);
+  std::function<bool(const Way& way, Grid& dx)> change;
 };
 
 template <class F> bool each_number(const Way& w, Grid& dx, F f) {  // f(dy, x, y) of an activation
@@ -703,10 +703,10 @@ class Backward {
   const std::vector<std::vector<std::unique_ptr<Plan>>>& plans() const { return plans_; }
   const std::vector<WholeModel>& models() const { return models_; }
 
-  // The gradients of the inputs under their names, with one wrong way or none.
-  Arrays run(const Wrong* wrong) const {
+  // The gradients of the inputs under their names, with these wrong ways.
+  Arrays run(const std::vector<Wrong>& wrongs) const {
     Arrays out;
-    for (std::size_t i = 0; i < models_.size(); ++i) collect(i, through(i, wrong), out);
+    for (std::size_t i = 0; i < models_.size(); ++i) collect(i, through(i, wrongs), out);
     return out;
   }
 
@@ -716,7 +716,7 @@ class Backward {
       right_.resize(models_.size());
       for (std::size_t i = 0; i < models_.size(); ++i) {
         right_[i].resize(plans_[i].size());
-        through(i, nullptr, &right_[i]);
+        through(i, {}, &right_[i]);
       }
     }
     bool changes = false;
@@ -740,7 +740,7 @@ class Backward {
   // Gradients of everything that one set of formulas reads. A formula runs again until nothing that it gets changes: at
   // most once a step, since a step reads only itself and what was before.
   using Flows = std::map<std::pair<const Node*, std::size_t>, std::pair<Grid, Grid>>;  // dy and dx of each way
-  Arrays through(std::size_t i, const Wrong* wrong, std::vector<Flows>* seen = nullptr) const {
+  Arrays through(std::size_t i, const std::vector<Wrong>& wrongs, std::vector<Flows>* seen = nullptr) const {
     const WholeModel& model = models_[i];
     const std::size_t n = model.formulas.size();
     const Arrays seeds = seeds_of(i);
@@ -751,10 +751,11 @@ class Backward {
       changes = false;
       for (std::size_t k = n; k-- > 0;) {
         const std::string& output = model.formulas[k].first;
+        const bool start = output == "s_0";
         Vec total(get(*model.scene.arrays, output).data.size());
         const auto add = [&](const Arrays& from) {
-          if (const Array* a = find(from, output))
-            for (std::size_t j = 0; j < total.size(); ++j) total[j] += a->data[j];
+          if (const Array* a = find(from, start ? "s" : output))
+            for (std::size_t j = 0; j < total.size(); ++j) total[j] += start ? before_the_first(*a, j) : a->data[j];
         };
         add(seeds);
         for (const Arrays& share : shares) add(share);
@@ -765,12 +766,13 @@ class Backward {
         const Plan& plan = *plans_[i][k];
         const Plan::Flow flow = [&](const Node& term, std::size_t place, const Grid& dy, Grid& dx) {
           if (seen) (*seen)[k][{&term, place}] = {dy, dx};
-          if (!wrong || wrong->whole_model != i || (wrong->formula != k && !wrong->in_every_formula)) return;
-          for (const auto& [node, at] : wrong->ways)
-            if (node == &term && at == place) {
-              const Grid before = place == Plan::all_uses ? dy : Grid();
-              wrong->rule->change({plan, term, place, place == Plan::all_uses ? before : dy}, dx);
-            }
+          for (const Wrong& wrong : wrongs)
+            for (const auto& [node, at] : wrong.ways)
+              if (node == &term && at == place && wrong.whole_model == i &&
+                  (wrong.formula == k || wrong.in_every_formula)) {
+                const Grid before = place == Plan::all_uses ? dy : Grid();
+                wrong.rule->change({plan, term, place, place == Plan::all_uses ? before : dy}, dx);
+              }
         };
         plan.backward(at_root(plan, output, total), flow, shares[k]);
       }
@@ -784,6 +786,12 @@ class Backward {
           for (std::size_t j = 0; j < a.data.size(); ++j) to.data[j] += a.data[j];
       }
     return sum;
+  }
+
+  // Number j of s_0 in an array of states.
+  static double before_the_first(const Array& states, std::size_t j) {
+    const std::size_t d = states.dim(2);
+    return states.data[j / d * states.dim(1) * d + j % d];
   }
 
   // Of states the numbers behind the first: step t gives place t + 1.
@@ -913,7 +921,7 @@ std::string outer_of(const Plan& plan, const Node& term) {
 
 Arrays right_gradients(const BackwardCase& given) {
   try {
-    const Arrays right = Backward(given).run(nullptr);
+    const Arrays right = Backward(given).run({});
     Arrays named;
     for (const auto& [name, g] : *given.gradients)
       if (const auto uses = given.uses(name); !uses.empty()) named[name] = of_uses(right, uses, g.shape);
@@ -921,37 +929,171 @@ Arrays right_gradients(const BackwardCase& given) {
   } catch (const std::invalid_argument&) { return {}; }
 }
 
-std::optional<Finding> explain_backward(const BackwardCase& given) {
-  std::optional<Backward> backward;
-  try {
-    backward.emplace(given);
-  } catch (const std::invalid_argument&) { return std::nullopt; }
-  double largest = 0;
-  for (const auto& [name, g] : *given.gradients)
-    for (double x : g.data) largest = std::max(largest, std::fabs(x));
-  const auto distance = [&](const Arrays& got) {
-    double most = 0;
-    for (const auto& [name, g] : *given.gradients)
-      if (const auto uses = given.uses(name); !uses.empty()) {
-        most = std::max(most, difference(of_uses(got, uses, g.shape), g, largest));
-        if (!(most < given.bound)) break;
-      }
-    return most;
-  };
+namespace {
+
+// A gradient that is cut between two steps, again and again: truncated backpropagation through time.
+struct Truncation {
+  std::size_t period = 0, rest = 0;  // the steps t with t % period == rest read a detached one
+  bool first = false;                // the step t = 0 as well, where it is one of them
+  bool cuts(std::size_t t) const { return t % period == rest && (t > 0 || first); }
+};
+
+class Explanation {
+ public:
+  explicit Explanation(const BackwardCase& given) : given_(given), backward_(given) {
+    for (const auto& [name, g] : *given_.gradients)
+      for (double x : g.data) largest_ = std::max(largest_, std::fabs(x));
+    const Arrays right = backward_.run({});
+    for (const auto& [name, g] : *given_.gradients)
+      if (const auto uses = given_.uses(name); !uses.empty())
+        wrong_names_[name] = !(difference(of_uses(right, uses, g.shape), g, largest_) < given_.bound);
+  }
+
+  std::vector<Finding> find() {
+    list_ways();
+    for (const Wrong& wrong : all_) attempt({wrong});
+    if (hits_.empty()) {
+      if (auto cut = truncated()) return {*cut};
+      attempt_two();
+    }
+    return named();
+  }
+
+ private:
+  // One or two wrong ways that explain everything.
   struct Hit {
-    Wrong wrong;
-    Finding finding;
+    std::vector<Wrong> wrongs;
     Arrays gradients;  // of all inputs, given or not
+    int plainness = 0;
+    std::size_t ways = 0;
   };
-  std::vector<Hit> hits;
-  const auto attempt = [&](const Wrong& wrong) {
-    Arrays got;
+  using Ways = std::vector<std::pair<const Node*, std::size_t>>;
+
+  // Of the wrong gradients those that are explained; nothing where a right one would not be right.
+  std::size_t explained(const Arrays& got, bool all) const {
+    std::size_t count = 0;
+    for (const auto& [name, is_wrong] : wrong_names_) {
+      const Array& g = given_.gradients->at(name);
+      const bool same = difference(of_uses(got, given_.uses(name), g.shape), g, largest_) < given_.bound;
+      if (!same && (all || !is_wrong)) return 0;
+      count += same && is_wrong;
+    }
+    return count;
+  }
+  std::size_t wrong_ones() const {
+    return static_cast<std::size_t>(
+        std::count_if(wrong_names_.begin(), wrong_names_.end(), [](const auto& one) { return one.second; }));
+  }
+
+  void attempt(const std::vector<Wrong>& wrongs) {
     try {
-      if (!backward->applies(wrong)) return;
-      got = backward->run(&wrong);
-      if (!(distance(got) < given.bound)) return;
-    } catch (const std::invalid_argument&) { return; }
-    const Plan& plan = *backward->plans()[wrong.whole_model][wrong.formula];
+      for (const Wrong& wrong : wrongs)
+        if (!backward_.applies(wrong)) return;
+      Arrays got = backward_.run(wrongs);
+      const std::size_t n = explained(got, wrongs.size() > 1);
+      if (!n) return;
+      if (wrongs.size() == 1) partly_.emplace_back(n, wrongs[0]);
+      if (n < wrong_ones()) return;
+      Hit hit{wrongs, std::move(got), 0, 0};
+      for (const Wrong& wrong : wrongs) {
+        hit.plainness += wrong.rule->plainness, hit.ways += wrong.ways.size();
+        if (!finding_of(wrong)) return;
+      }
+      hits_.push_back(std::move(hit));
+    } catch (const std::invalid_argument&) {
+      // sizes or functions that no slope is written for
+    }
+  }
+
+  // Of two wrong ways the gradients that one of them alone stands before show the one.
+  void attempt_two() {
+    constexpr std::size_t most_first = 3, most_pairs = 1500;
+    std::stable_sort(partly_.begin(), partly_.end(), [](const auto& a, const auto& b) {
+      return std::make_pair(-static_cast<long>(a.first), a.second.rule->plainness) <
+             std::make_pair(-static_cast<long>(b.first), b.second.rule->plainness);
+    });
+    if (partly_.size() > most_first) partly_.resize(most_first);
+    std::size_t pairs = 0;
+    for (int plainness = 1; plainness <= 2 && hits_.empty(); ++plainness)
+      for (const auto& [n, first] : std::vector<std::pair<std::size_t, Wrong>>(partly_))
+        for (const Wrong& second : all_)
+          if (second.rule->plainness == plainness && second.ways != first.ways && pairs++ < most_pairs)
+            attempt({first, second});
+  }
+
+  // The gradient of what one step hands on to the next, cut before some of the steps.
+  std::optional<Finding> truncated() {
+    struct Carries {
+      std::vector<const char*> arrays;
+      bool of_the_cell;  // not where a query reads the state
+      Said what;
+    };
+    static const std::vector<Carries> carried = {
+        {{"s", "m", "htilde", "c"}, false, {"all that a step hands on to the next", "一步交给下一步的所有量"}},
+        {{"s", "m"}, false, {"the state", "状态"}},
+        {{"s", "m"}, true, {"the state that the cell continues", "循环单元延续的状态"}},
+        {{"s"}, false, {"h, and not an LSTM's memory,", "h（不含 LSTM 的记忆）"}},
+        {{"m"}, false, {"the LSTM's memory, and not h,", "LSTM 的记忆（不含 h）"}}};
+    std::size_t T = 0;
+    for (const WholeModel& m : backward_.models()) T = std::max(T, m.scene.T);
+    constexpr std::size_t longest = 8;
+    for (std::size_t period = 1; period < std::min(T, longest + 1); ++period)
+      for (std::size_t rest = 0; rest < period; ++rest)
+        for (const bool first : {false, true})
+          for (const Carries& carries : carried) {
+            const Truncation cut{period, rest, first};
+            if (rest >= T || (rest > 0 && first)) continue;
+            SlopeRule rule{"TRUNCATED", 1, {}, {}, [cut](const Way&, Grid& dx) {
+                             return at_places(dx, [&](std::size_t, std::size_t t) { return !cut.cuts(t); });
+                           }};
+            std::vector<Wrong> wrongs;
+            for (std::size_t i = 0; i < backward_.plans().size(); ++i)
+              for (std::size_t k = 0; k < backward_.plans()[i].size(); ++k) {
+                const std::string& output = backward_.models()[i].formulas[k].first;
+                if (carries.of_the_cell && output != "s" && output != "m") continue;
+                for (const Term& t : backward_.plans()[i][k]->terms())
+                  if (t->op == Op::leaf && t->lies == Lies::step && t->read.lag > 0 &&
+                      std::find(carries.arrays.begin(), carries.arrays.end(), t->name) != carries.arrays.end())
+                    wrongs.push_back({&rule, i, k, {{t.get(), Plan::all_uses}}});
+              }
+            if (wrongs.empty()) continue;
+            try {
+              const Arrays got = backward_.run(wrongs);
+              if (explained(got, true) == wrong_ones()) return of_truncation(cut, carries.what, T);
+            } catch (const std::invalid_argument&) {
+              return std::nullopt;  // no slope is written for this model
+            }
+          }
+    return std::nullopt;
+  }
+
+  static Finding of_truncation(const Truncation& cut, const Said& what, std::size_t T) {
+    std::string steps;
+    std::size_t n = 0;
+    for (std::size_t t = 0; t < T; ++t)
+      if (cut.cuts(t)) steps += (steps.empty() ? "" : ", ") + std::to_string(t + 1), ++n;
+    const std::string every = std::to_string(cut.period);
+    Finding f;
+    f.code = "GRAD_TRUNCATED", f.kind = Kind::graph;
+    f.where = {"the backward through time", "沿时间的反向"};
+    f.sentence = {std::string("the gradient through time is truncated: ") + what.en + " is detached before " +
+                      (cut.period == 1 ? "every step"
+                       : n == 1        ? "step " + steps
+                                       : "steps " + steps + ", every " + every + " steps") +
+                      ", and no gradient flows back from there",
+                  std::string("沿时间的梯度被截断：") + what.zh + "在第 " + steps + " 步之前被 detach" +
+                      (n == 1 ? "" : "（每 " + every + " 步一次）") + "，梯度不再往前传"};
+    f.used = "gradients as given";
+    f.paper = "the gradient of the whole sequence";
+    f.fix = {"detach between sequences or windows only, not within the sequence that the loss is of",
+             "只在序列或窗口之间 detach，损失所属的序列内部不要"};
+    f.test = "CHECK(check_gradient(f, parameters).passed);";
+    return f;
+  }
+
+  // What a verdict says of one wrong way; nothing where the rule says nothing of it.
+  std::optional<Finding> finding_of(const Wrong& wrong) const {
+    const Plan& plan = *backward_.plans()[wrong.whole_model][wrong.formula];
     const auto& [node, place] = wrong.ways.front();
     const bool whole = place == Plan::all_uses;
     const Node& operand = whole ? *node : *node->in[place];
@@ -990,79 +1132,118 @@ std::optional<Finding> explain_backward(const BackwardCase& given) {
     f.used = "gradients as given";
     f.paper = "the gradients of the convention that the forward follows";
     f.test = "CHECK(check_gradient(f, parameters).passed);";
-    hits.push_back({wrong, f, std::move(got)});
-  };
-  const auto& plans = backward->plans();
-  using Ways = std::vector<std::pair<const Node*, std::size_t>>;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    std::map<std::string, std::map<std::size_t, Ways>> everywhere;  // by formula
-    for (std::size_t k = 0; k < plans[i].size(); ++k) {
-      const Plan& plan = *plans[i][k];
-      std::map<std::string, Ways> alike;
-      std::vector<Ways> ways;
-      for (std::size_t at = plan.terms().size(); at-- > 0;) {
-        const Node* node = plan.terms()[at].get();
-        const auto& uses = plan.uses(node);
-        if (uses.size() != 1 || node->op == Op::matrix || node->op == Op::leaf)
-          ways.push_back({{node, Plan::all_uses}});
-        if (node->op == Op::leaf && node->lies == Lies::step)
-          everywhere["leaf " + print(plan.terms()[at])][k] = {{node, Plan::all_uses}};
-        for (std::size_t place = 0; place < node->in.size(); ++place) {
-          ways.push_back({{node, place}});
-          std::string role = node->in[place]->role.empty() ? node->role : node->in[place]->role;
-          if (node->op == Op::product) role = node->in[0]->role;
-          if (role.empty()) continue;
-          role += std::to_string(place);
-          alike[role].emplace_back(node, place);
-          if (node->op == Op::product && place == 1)  // those that read the same
-            alike[role + print(node->in[1])].emplace_back(node, place);
-        }
+    if (whole && operand.op == Op::leaf && operand.lies == Lies::step && wrong.in_every_formula &&
+        given_.kind == TraceKind::decoder && wrong.rule->code == std::string("CUT")) {
+      if (operand.name == "s") {
+        f.code = "STATE_DETACHED";
+        f.sentence = {
+            "the states were detached, s_0 among them: no gradient flows from a step into the state before it",
+            "状态被 detach 了，s_0 也在内：没有梯度从一步流入它之前的状态"};
+      } else if (operand.name == "htilde" && operand.read.lag > 0) {
+        f.code = "FEED_DETACHED";
+        f.sentence = {"the attentional vector that is fed was detached: no gradient flows from the cell into it",
+                      "送入循环单元的注意力向量被 detach 了：没有梯度从循环单元流入它"};
       }
-      for (const auto& [role, list] : alike)
-        if (list.size() > 1 && std::find(ways.begin(), ways.end(), list) == ways.end()) ways.push_back(list);
-      for (const SlopeRule& rule : slope_rules())
-        for (const auto& list : ways) attempt({&rule, i, k, list});
-      for (const auto& [role, list] : alike) everywhere[role][k] = list;
     }
-    for (const auto& [role, by_formula] : everywhere) {
-      if (by_formula.size() < 2) continue;
-      Ways all;
-      for (const auto& [k, list] : by_formula)
-        for (const auto& way : list)
-          if (std::find(all.begin(), all.end(), way) == all.end()) all.push_back(way);
-      for (const SlopeRule& rule : slope_rules()) attempt({&rule, i, by_formula.begin()->first, all, true});
+    return f;
+  }
+
+  void list_ways() {
+    const auto& plans = backward_.plans();
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      std::map<std::string, std::map<std::size_t, Ways>> everywhere;  // by formula
+      for (std::size_t k = 0; k < plans[i].size(); ++k) {
+        const Plan& plan = *plans[i][k];
+        std::map<std::string, Ways> alike;
+        std::vector<Ways> ways;
+        for (std::size_t at = plan.terms().size(); at-- > 0;) {
+          const Node* node = plan.terms()[at].get();
+          const auto& uses = plan.uses(node);
+          if (uses.size() != 1 || node->op == Op::matrix || node->op == Op::leaf)
+            ways.push_back({{node, Plan::all_uses}});
+          if (node->op == Op::leaf && node->lies == Lies::step)
+            everywhere["leaf " + print(plan.terms()[at])][k] = {{node, Plan::all_uses}};
+          for (std::size_t place = 0; place < node->in.size(); ++place) {
+            ways.push_back({{node, place}});
+            std::string role = node->in[place]->role.empty() ? node->role : node->in[place]->role;
+            if (node->op == Op::product) role = node->in[0]->role;
+            if (role.empty()) continue;
+            role += std::to_string(place);
+            alike[role].emplace_back(node, place);
+            if (node->op == Op::product && place == 1)  // those that read the same
+              alike[role + print(node->in[1])].emplace_back(node, place);
+          }
+        }
+        for (const auto& [role, list] : alike)
+          if (list.size() > 1 && std::find(ways.begin(), ways.end(), list) == ways.end()) ways.push_back(list);
+        for (const SlopeRule& rule : slope_rules())
+          for (const auto& list : ways) all_.push_back({&rule, i, k, list});
+        for (const auto& [role, list] : alike) everywhere[role][k] = list;
+      }
+      for (const auto& [role, by_formula] : everywhere) {
+        if (by_formula.size() < 2) continue;
+        Ways all;
+        for (const auto& [k, list] : by_formula)
+          for (const auto& way : list)
+            if (std::find(all.begin(), all.end(), way) == all.end()) all.push_back(way);
+        for (const SlopeRule& rule : slope_rules()) all_.push_back({&rule, i, by_formula.begin()->first, all, true});
+      }
     }
   }
-  if (hits.empty()) return std::nullopt;
-  std::stable_sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
-    return std::make_pair(a.wrong.rule->plainness, a.wrong.ways.size()) <
-           std::make_pair(b.wrong.rule->plainness, b.wrong.ways.size());
-  });
-  // Ways that differ in a gradient that is not in the trace are different mistakes.
-  std::vector<const Hit*> different;
-  for (const Hit& hit : hits)
-    if (std::none_of(different.begin(), different.end(), [&](const Hit* other) {
-          return std::all_of(hit.gradients.begin(), hit.gradients.end(), [&](const auto& named) {
-            const Array* same = find(other->gradients, named.first);
-            return same && difference(named.second, *same, largest) < given.bound;
-          });
-        }))
-      different.push_back(&hit);
-  Finding f = hits.front().finding;
-  std::vector<std::string> names;
-  for (const Hit* hit : different)
-    if (std::find(names.begin(), names.end(), hit->finding.code) == names.end()) names.push_back(hit->finding.code);
-  constexpr std::size_t most_names = 3;
-  if (names.size() > most_names) return std::nullopt;
-  if (names.size() > 1) {
-    f.alias = names;
-    f.code.clear();
-    for (const std::string& name : names) f.code += (f.code.empty() ? "" : "|") + name;
-    f.sentence.en = "several mistakes of backward give these same gradients; the plainest: " + f.sentence.en;
-    f.sentence.zh = "有几种反向错误会得到同样的梯度；最简单的一种：" + f.sentence.zh;
-    f.tell = {"the gradients of every parameter and of every input", "每个参数与每个输入的梯度"};
+
+  // The plainest of what agrees, with the names of those that differ in a gradient that is not in the trace.
+  std::vector<Finding> named() {
+    if (hits_.empty()) return {};
+    std::stable_sort(hits_.begin(), hits_.end(), [](const Hit& a, const Hit& b) {
+      return std::make_pair(a.plainness, a.ways) < std::make_pair(b.plainness, b.ways);
+    });
+    std::vector<const Hit*> different;
+    for (const Hit& hit : hits_)
+      if (std::none_of(different.begin(), different.end(), [&](const Hit* other) {
+            return std::all_of(hit.gradients.begin(), hit.gradients.end(), [&](const auto& named) {
+              const Array* same = reference::find(other->gradients, named.first);
+              return same && difference(named.second, *same, largest_) < given_.bound;
+            });
+          }))
+        different.push_back(&hit);
+    std::vector<Finding> findings;
+    for (std::size_t k = 0; k < hits_.front().wrongs.size(); ++k) {
+      Finding f = *finding_of(hits_.front().wrongs[k]);
+      std::vector<std::string> names;
+      for (const Hit* hit : different)
+        if (const std::string code = finding_of(hit->wrongs[k])->code;
+            std::find(names.begin(), names.end(), code) == names.end())
+          names.push_back(code);
+      constexpr std::size_t most_names = 3;
+      if (names.size() > most_names) return {};
+      if (names.size() > 1) {
+        f.alias = names;
+        f.code.clear();
+        for (const std::string& name : names) f.code += (f.code.empty() ? "" : "|") + name;
+        f.sentence.en = "several mistakes of backward give these same gradients; the plainest: " + f.sentence.en;
+        f.sentence.zh = "有几种反向错误会得到同样的梯度；最简单的一种：" + f.sentence.zh;
+        f.tell = {"the gradients of every parameter and of every input", "每个参数与每个输入的梯度"};
+      }
+      findings.push_back(f);
+    }
+    return findings;
   }
-  return f;
+
+  const BackwardCase& given_;
+  Backward backward_;
+  double largest_ = 0;
+  std::map<std::string, bool> wrong_names_;  // of the gradients that are compared; true where one is wrong
+  std::vector<Wrong> all_;
+  std::vector<std::pair<std::size_t, Wrong>> partly_;  // how many wrong gradients one wrong way explains
+  std::vector<Hit> hits_;
+};
+
+}  // namespace
+
+std::vector<Finding> explain_backward(const BackwardCase& given) {
+  try {
+    return Explanation(given).find();
+  } catch (const std::invalid_argument&) { return {}; }
 }
 
 }  // namespace gradus::diagnosis

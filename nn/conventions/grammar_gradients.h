@@ -3,7 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <vector>
 
 #include "nn/conventions/grammar_formulas.h"
 #include "nn/conventions/verdict.h"
@@ -26,7 +26,8 @@ struct BackwardCase {
 // The right ones of these gradients, exact to rounding; empty where no trees are written for the model.
 reference::Arrays right_gradients(const BackwardCase& given);
 
-// One wrong way that explains all gradients, the right ones among them.
-std::optional<Finding> explain_backward(const BackwardCase& given);
+// One wrong way that explains all gradients, the right ones among them; or one that is cut before some of the steps; or
+// two wrong ways. Empty where nothing does.
+std::vector<Finding> explain_backward(const BackwardCase& given);
 
 }  // namespace gradus::diagnosis

@@ -480,11 +480,14 @@ void read_decoder(Trace& trace) {
   is.need(a, "targets", {"B", "T_dec"});
   const std::size_t T_dec = is.value("T_dec");
   if (T_dec) is.set("T_dec + 1", T_dec + 1, "T_dec = " + std::to_string(T_dec) + " steps");
-  if (auto s = a.find("s"); s != a.end() && T_dec && s->second.shape.size() == 3 && s->second.shape[1] == T_dec) {
-    const Array* first = find(a, "s_0");
+  for (const auto& [name, of_first] : {std::pair("s", "s_0"), std::pair("m", "cell_0")}) {
+    auto s = a.find(name);
+    if (s == a.end() || !T_dec || s->second.shape.size() != 3 || s->second.shape[1] != T_dec) continue;
+    const Array* first = find(a, of_first);
     if (!first || first->shape != Dims{B, s->second.shape[2]})
-      refuse("s has shape " + to_string(s->second.shape) + ", needs (B, T_dec + 1, d_s) with s[:, 0] = s_0, " +
-             "T_dec = " + std::to_string(T_dec) + "; put s_0 in front or give it as s_0 (B, d_s)");
+      refuse(std::string(name) + " has shape " + to_string(s->second.shape) + ", needs (B, T_dec + 1, d_s) with " +
+             name + "[:, 0] = " + of_first + ", T_dec = " + std::to_string(T_dec) + "; put " + of_first +
+             " in front or give it as " + of_first + " (B, d_s)");
     const std::size_t d_s = s->second.shape[2];
     Array whole({B, T_dec + 1, d_s});
     for (std::size_t b = 0; b < B; ++b) {
@@ -527,55 +530,55 @@ void read_decoder(Trace& trace) {
   is.need(a, "U_o", {"2 pairs", "d_s"});
   is.need(a, "V_o", {"2 pairs", "d_emb"});
   is.need(a, "C_o", {"2 pairs", "d_h"});
-  if (const Array* s = find(a, "s"); s && !find(a, "s_0")) {
+  for (const auto& [name, of_first] : {std::pair("s", "s_0"), std::pair("m", "cell_0")}) {
+    const Array* s = find(a, name);
+    if (!s || find(a, of_first)) continue;
     Array first({B, s->shape[2]});
     for (std::size_t b = 0; b < B; ++b) first.set_row({b}, s->row({b, 0}));
-    a["s_0"] = first;
+    a[of_first] = first;
   }
   for (std::size_t l = 1; find(a, "W_l" + std::to_string(l)); ++l) trace.layers = l + 1;
   need_finite(a, {"s", "m", "e", "alpha", "c", "htilde", "logits", "loss"});
 }
 
-// A mask whose real positions do not come first (sequences padded in front, or with holes). A masked step leaves the
-// state as it is, so the real positions alone are the run: they are brought to the front, and what is handed out at the
-// others behind them. Where that is the output before (zeros before any), as Keras has it, it says nothing more and
-// becomes zeros.
-void bring_real_positions_to_the_front(Trace& trace) {
-  const Array* mask = find(trace.arrays, "mask");
-  if (!mask) return;
-  const std::size_t B = mask->dim(0), T = mask->dim(1);
+// Where the real positions do not come first, they are brought to the front, and what is handed out at the others behind
+// them. Where that is the output before (zeros before any), as Keras has it, it says nothing more and becomes zeros.
+struct Moved {
+  bool any = false, held = false;
+};
+Moved bring_to_the_front(Arrays& arrays, Arrays& gradients, std::size_t directions, double near) {
+  const Array mask = get(arrays, "mask");
+  const std::size_t B = mask.dim(0), T = mask.dim(1);
   std::vector<std::vector<std::size_t>> from(B);
-  bool moved = false;
+  Moved moved;
   for (std::size_t b = 0; b < B; ++b) {
     for (const bool real : {true, false})
       for (std::size_t t = 0; t < T; ++t)
-        if ((mask->at({b, t}) != 0) == real) from[b].push_back(t);
-    moved = moved || !std::is_sorted(from[b].begin(), from[b].end());
+        if ((mask.at({b, t}) != 0) == real) from[b].push_back(t);
+    moved.any = moved.any || !std::is_sorted(from[b].begin(), from[b].end());
   }
-  if (!moved) return;
-  bool held = false;
-  if (auto found = trace.arrays.find("h"); found != trace.arrays.end() && found->second.shape.size() == 3) {
+  if (!moved.any) return moved;
+  if (auto found = arrays.find("h"); found != arrays.end() && found->second.shape.size() == 3) {
     Array& h = found->second;
-    const std::size_t d = h.dim(2) / trace.directions;
-    const double near = trace.single ? 1e-5 : 1e-9;
+    const std::size_t d = h.dim(2) / directions;
     Array zeros = h;
-    held = true;
+    moved.held = true;
     for (std::size_t b = 0; b < B; ++b)
-      for (std::size_t k = 0; k < trace.directions; ++k) {
+      for (std::size_t k = 0; k < directions; ++k) {
         Vec last(d);
         for (std::size_t step = 0; step < T; ++step) {
           const std::size_t t = k ? T - 1 - step : step;
           double* out = &h.data[(b * T + t) * h.dim(2) + k * d];
           for (std::size_t j = 0; j < d; ++j) {
-            if (mask->at({b, t}) != 0) last[j] = out[j];
-            else held = held && std::fabs(out[j] - last[j]) <= near, zeros.at({b, t, k * d + j}) = 0;
+            if (mask.at({b, t}) != 0) last[j] = out[j];
+            else moved.held = moved.held && std::fabs(out[j] - last[j]) <= near, zeros.at({b, t, k * d + j}) = 0;
           }
         }
       }
-    if (held) h = zeros;
+    if (moved.held) h = zeros;
   }
-  for (Arrays* bag : {&trace.arrays, &trace.gradients})
-    for (const char* name : {"x", "h", "c", "mask"}) {
+  for (Arrays* bag : {&arrays, &gradients})
+    for (const char* name : {"x", "h", "c", "mask", "real"}) {
       auto found = bag->find(name);
       if (found == bag->end() || found->second.shape.size() < 2 || found->second.dim(0) != B ||
           found->second.dim(1) != T)
@@ -587,10 +590,26 @@ void bring_real_positions_to_the_front(Trace& trace) {
           for (std::size_t j = 0; j < n; ++j)
             found->second.data[(b * T + t) * n + j] = own.data[(b * T + from[b][t]) * n + j];
     }
-  trace.notes.push_back({std::string("the mask's real positions do not come first; a masked step keeps the state") +
-                             (held ? ", and the output before it is handed out again, zeros before the first" : ""),
-                         std::string("掩码的有效位置不在前面；被遮住的一步保持状态不变") +
-                             (held ? "，并再次给出之前的输出（第一步之前为零）" : "")});
+  return moved;
+}
+
+double near(const Trace& trace) { return trace.single ? 1e-5 : 1e-9; }
+
+// A mask that may begin with padding or have holes. A masked step leaves the state as it is, so the real positions alone
+// are the run.
+void bring_real_positions_to_the_front(Trace& trace) {
+  if (!find(trace.arrays, "mask")) return;
+  Arrays own;
+  for (const char* name : {"x", "h", "c", "mask"})
+    if (const Array* a = find(trace.arrays, name)) own[name] = *a;
+  const Moved moved = bring_to_the_front(trace.arrays, trace.gradients, trace.directions, near(trace));
+  if (!moved.any) return;
+  trace.as_padded = own;
+  trace.notes.push_back(
+      {std::string("the mask's real positions do not come first; a masked step keeps the state") +
+           (moved.held ? ", and the output before it is handed out again, zeros before the first" : ""),
+       std::string("掩码的有效位置不在前面；被遮住的一步保持状态不变") +
+           (moved.held ? "，并再次给出之前的输出（第一步之前为零）" : "")});
 }
 
 // One number that stands behind all ends, such as pad_packed_sequence's padding_value, says no more than a zero there.
@@ -614,6 +633,46 @@ void read_padding_value_as_zero(Trace& trace) {
                          "结束之后 h 处处为 " + text.str() + "，是填充值；按 0 读入"});
 }
 
+// ONNX's W, R (directions, gates * d, ...) and B (directions, 2 * gates * d), or their gradients, under our names.
+void split_by_direction(Arrays& bag, std::size_t directions) {
+  for (const auto& [name, parts] : {std::pair("W", 1), std::pair("U", 1), std::pair("b", 2)}) {
+    const auto found = bag.find(name);
+    if (found == bag.end() || found->second.shape.size() < 2 || found->second.shape[0] != directions) continue;
+    const Array all = found->second;
+    const std::size_t halves = static_cast<std::size_t>(parts), n = all.data.size() / directions / halves;
+    Dims shape(all.shape.begin() + 1, all.shape.end());
+    shape[0] /= halves;
+    for (std::size_t k = 0; k < directions * halves; ++k) {
+      const auto start = all.data.begin() + static_cast<std::ptrdiff_t>(k * n);
+      const std::string ours = std::string(name) + (k % halves ? "_u" : "") + (k / halves ? "_reverse" : "");
+      bag[ours] = Array(shape, {start, start + static_cast<std::ptrdiff_t>(n)});
+    }
+  }
+}
+
+// ONNX's Y (T, directions, B, d), or (B, T, directions, d) with layout = 1, and what comes with it.
+void bring_batch_first(Arrays& bag, bool already) {
+  if (already) {
+    for (const char* name : {"h0", "c0"})
+      if (auto first = bag.find(name); first != bag.end()) first->second = swap_axes(first->second);
+  } else if (auto x = bag.find("x"); x != bag.end()) {
+    x->second = swap_axes(x->second);
+  }
+  const auto found = bag.find("h");
+  if (found == bag.end() || found->second.shape.size() != 4) return;
+  Array& Y = found->second;
+  if (!already) {
+    const Array own = Y;
+    const std::size_t T = own.shape[0], D = own.shape[1], B = own.shape[2], d = own.shape[3];
+    Y = Array({B, T, D, d});
+    for (std::size_t t = 0; t < T; ++t)
+      for (std::size_t k = 0; k < D; ++k)
+        for (std::size_t b = 0; b < B; ++b)
+          for (std::size_t j = 0; j < d; ++j) Y.at({b, t, k, j}) = own.at({t, k, b, j});
+  }
+  Y.shape = {Y.shape[0], Y.shape[1], Y.shape[2] * Y.shape[3]};
+}
+
 void read_recurrent(Trace& trace) {
   Arrays& a = trace.arrays;
   Arrays& g = trace.gradients;
@@ -629,47 +688,16 @@ void read_recurrent(Trace& trace) {
     if (W.shape.size() != 3 || U.shape.size() != 3 || W.shape[0] != U.shape[0] || W.shape[0] < 1 || W.shape[0] > 2)
       refuse("ONNX's W and R need (directions, gates * d, ...), got " + shown("W", W) + " and " + shown("R", U));
     trace.directions = W.shape[0];
-    const Array* bias = find(a, "b");
-    const Array all = bias ? *bias : Array();
-    for (std::size_t k = 0; k < trace.directions; ++k) {
-      const std::string suffix = k ? "_reverse" : "";
-      const auto slice = [&](const Array& from, std::size_t part, std::size_t parts) {
-        Dims shape(from.shape.begin() + 1, from.shape.end());
-        const std::size_t n = from.data.size() / from.shape[0] / parts;
-        shape[0] /= parts;
-        const auto start = from.data.begin() + static_cast<std::ptrdiff_t>((k * parts + part) * n);
-        return Array(shape, {start, start + static_cast<std::ptrdiff_t>(n)});
-      };
-      a["W" + suffix] = slice(W, 0, 1);
-      a["U" + suffix] = slice(U, 0, 1);
-      if (bias) {
-        if (all.shape.size() != 2 || all.shape[0] != trace.directions || all.shape[1] != 2 * U.shape[1])
-          refuse(shown("B", all) +
-                 " needs (directions, 2 * gates * d) = " + to_string({trace.directions, 2 * U.shape[1]}));
-        a["b" + suffix] = slice(all, 0, 2);
-        a["b_u" + suffix] = slice(all, 1, 2);
-      }
-    }
-    if (auto h = a.find("h"); h != a.end() && h->second.shape.size() == 4) {
-      Array& Y = h->second;  // (T, D, B, d), or (B, T, D, d) with layout = 1
+    if (const Array* B = find(a, "b"); B && (B->shape != Dims{trace.directions, 2 * U.shape[1]}))
+      refuse(shown("B", *B) + " needs (directions, 2 * gates * d) = " + to_string({trace.directions, 2 * U.shape[1]}));
+    for (Arrays* bag : {&a, &g}) split_by_direction(*bag, trace.directions);
+    if (const Array* Y = find(a, "h"); Y && Y->shape.size() == 4) {
       axes_of_onnx = true;
       const std::size_t D = trace.directions;
-      const bool batch_first = Y.shape[2] == D && (Y.shape[1] != D || trace.meta.layout != "time_major");
-      if (!batch_first && Y.shape[1] != D)
-        refuse(shown("Y", Y) + " has no axis of " + std::to_string(D) + " directions");
-      if (!batch_first) {
-        Array out({Y.shape[2], Y.shape[0], D, Y.shape[3]});
-        for (std::size_t t = 0; t < Y.shape[0]; ++t)
-          for (std::size_t k = 0; k < D; ++k)
-            for (std::size_t b = 0; b < Y.shape[2]; ++b)
-              for (std::size_t j = 0; j < Y.shape[3]; ++j) out.at({b, t, k, j}) = Y.at({t, k, b, j});
-        Y = out;
-        if (auto x = a.find("x"); x != a.end()) x->second = swap_axes(x->second);
-      } else {
-        for (const char* name : {"h0", "c0"})
-          if (auto first = a.find(name); first != a.end()) first->second = swap_axes(first->second);
-      }
-      Y.shape = {Y.shape[0], Y.shape[1], D * Y.shape[3]};
+      const bool batch_first = Y->shape[2] == D && (Y->shape[1] != D || trace.meta.layout != "time_major");
+      if (!batch_first && Y->shape[1] != D)
+        refuse(shown("Y", *Y) + " has no axis of " + std::to_string(D) + " directions");
+      for (Arrays* bag : {&a, &g}) bring_batch_first(*bag, batch_first);
     }
   }
   for (Arrays* bag : {&a, &g}) split_keras_bias(*bag);
@@ -792,6 +820,14 @@ void read_multi_head(Trace& trace) {
 
 }  // namespace
 
+Arrays under_another_mask(const Trace& trace, const Array& mask) {
+  Arrays arrays = trace.arrays, none;
+  for (const auto& [name, a] : trace.as_padded) arrays[name] = a;
+  arrays["real"] = get(arrays, "mask"), arrays["mask"] = mask;
+  bring_to_the_front(arrays, none, trace.directions, near(trace));
+  return arrays;
+}
+
 Trace make_trace(Arrays raw, const Meta& meta, bool single) {
   Trace trace;
   trace.meta = meta;
@@ -812,21 +848,27 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
   }
   const bool onnx = has_onnx_names(values);
   if (onnx) {
-    values["U"] = values["R"];
-    values.erase("R");
-    if (values.count("B")) values["b"] = values["B"], values.erase("B");
-    if (values["W"].shape.size() == 2)  // one direction without its axis
+    const bool without_axis = values["W"].shape.size() == 2;  // of directions, where there is one
+    for (Arrays* bag : {&values, &gradients}) {
+      for (const auto& [theirs, ours] : {std::pair("R", "U"), std::pair("B", "b")})
+        if (auto found = bag->find(theirs); found != bag->end()) {
+          const Array a = found->second;
+          bag->erase(found), (*bag)[ours] = a;
+        }
       for (const char* name : {"W", "U", "b"})
-        if (auto found = values.find(name); found != values.end()) {
+        if (auto found = bag->find(name); found != bag->end() && without_axis) {
           Array& a = found->second;
           if (name[0] == 'b') a.shape = {a.data.size()};  // (2, gates * d) are the same numbers
           a.shape.insert(a.shape.begin(), 1);
         }
+    }
   }
   JointKernels joint(values);
   joint.split(values), joint.split(gradients);
-  const bool heads = any(values, multi_head_names(), {"in_proj", "W_Q"}) || (values.count("Q") && values.count("K")) ||
-                     meta.topic == "multi_head";
+  // linear_query is a head's projection, or that of an additive score.
+  const bool steps = any(values, decoder_names(), {"H"}) && any(values, decoder_names(), {"y_emb", "s", "v_a"});
+  const bool heads = (!steps && any(values, multi_head_names(), {"in_proj", "W_Q"})) ||
+                     (values.count("Q") && values.count("K")) || meta.topic == "multi_head";
   const bool decoder = !heads && any(values, decoder_names(), {"H"}) &&
                        any(values, decoder_names(), {"alpha", "c", "s", "e", "htilde", "logits"});
   const bool separate_gates =

@@ -40,6 +40,7 @@ struct Trace {
   std::string gates_by_name;  // "rzn", "ifgo": the gates came one by one, so their order is known; else empty
   std::string framework;      // "PyTorch", "Keras", "TensorFlow 1", "ONNX", "OpenNMT" or empty, from the names
   std::size_t directions = 1, layers = 1;  // of a recurrent trace
+  reference::Arrays as_padded;  // of a run whose real positions do not come first: x, h, c, mask as they were
 };
 
 // Brings names and shapes into order. Throws std::invalid_argument that names the tensor, the shape that it has, the
@@ -49,6 +50,10 @@ Trace make_trace(reference::Arrays raw, const Meta& meta = {}, bool single = fal
 // A directory of .npy files with an optional meta.json, or a .safetensors file. Throws std::invalid_argument (FileError
 // from the formats) with the path and what to do.
 Trace read_trace(const std::filesystem::path& path);
+
+// The arrays of a run with the positions that another mask (B, T), in the file's order, calls real in front; "real" is
+// the trace's own mask, moved likewise.
+reference::Arrays under_another_mask(const Trace& trace, const reference::Array& mask);
 
 // Of arrays that make no trace: what they look like and which part is missing. Empty if they look like nothing.
 std::string missing_part(const reference::Arrays& raw);

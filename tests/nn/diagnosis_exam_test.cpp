@@ -30,6 +30,8 @@ const std::string exam5 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exa
 const std::string exam6 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam6/";
 const std::string exam7 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam7/";
 const std::string exam8 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam8/";
+// No exam: one case of every kind of mistake that had no name yet, planted by make_kinds.py.
+const std::string kinds = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/kinds/";
 
 std::string file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -54,8 +56,8 @@ std::set<std::string> mistakes(const Verdict& v) {
 }  // namespace
 
 TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and correct models raise no alarm") {
-  const std::pair<std::string, std::size_t> exams[] = {{exam, 50},  {exam2, 14}, {exam3, 13}, {exam4, 16},
-                                                       {exam5, 16}, {exam6, 16}, {exam7, 16}, {exam8, 16}};
+  const std::pair<std::string, std::size_t> exams[] = {{exam, 50},  {exam2, 14}, {exam3, 13}, {exam4, 16}, {exam5, 16},
+                                                       {exam6, 16}, {exam7, 16}, {exam8, 16}, {kinds, 23}};
   for (const auto& [directory, models] : exams) {
     const Json expected = parse_json(file(directory + "expected.json"));
     REQUIRE(expected.as_object().size() == models);

@@ -1,0 +1,167 @@
+// Masks that people give to a recurrent layer by mistake, each held against what the layer has computed.
+#include "nn/conventions/diagnosis_masks.h"
+
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+
+#include "nn/conventions/diagnosis_stages.h"
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+constexpr std::size_t least_numbers = 6;  // that must agree before anything is called by a name
+
+struct OtherMask {
+  const char* code;
+  Said sentence;
+  Said fix;
+  std::function<bool(const Array& mask, std::size_t b, long t)> real;
+};
+
+bool is_real(const Array& mask, std::size_t b, long t) {
+  const long last = static_cast<long>(mask.dim(1)) - 1;
+  return mask.at({b, static_cast<std::size_t>(std::clamp(t, 0L, last))}) != 0;
+}
+std::size_t count(const Array& mask, std::size_t b) {
+  std::size_t n = 0;
+  for (double x : mask.row({b})) n += x != 0;
+  return n;
+}
+
+const std::vector<OtherMask>& other_masks() {
+  static const Said own = {"give the layer the mask of the same batch, true where a position is real",
+                           "把同一批的掩码交给这一层，真实位置为 true"};
+  static const std::vector<OtherMask> all = {
+      {"RUN_READS_PADDING",
+       {"the mask is ignored: the cell reads the padding like real positions, and its state changes there",
+        "掩码被忽略：循环单元把填充当作真实位置来读，状态在那里也会改变"},
+       own,
+       [](const Array&, std::size_t, long) { return true; }},
+      {"MASK_INVERTED",
+       {"the mask is inverted: padding is read and real positions are skipped", "掩码反了：读了填充，跳过了真实位置"},
+       own,
+       [](const Array& m, std::size_t b, long t) { return !is_real(m, b, t); }},
+      {"MASK_OFF_BY_ONE",
+       {"the mask is one position too long: the padding next to the real positions is read as well",
+        "掩码长了一个位置：紧挨真实位置的填充也被读入"},
+       own,
+       [](const Array& m, std::size_t b, long t) {
+         return is_real(m, b, t - 1) || is_real(m, b, t) || is_real(m, b, t + 1);
+       }},
+      {"MASK_OFF_BY_ONE",
+       {"the mask is one position short: the real position next to the padding is skipped",
+        "掩码短了一个位置：紧挨填充的真实位置被跳过"},
+       own,
+       [](const Array& m, std::size_t b, long t) {
+         return is_real(m, b, t - 1) && is_real(m, b, t) && is_real(m, b, t + 1);
+       }},
+      {"MASK_OFF_BY_ONE",
+       {"each position is masked by the mask of the position before it", "每个位置用的是前一个位置的掩码"},
+       own,
+       [](const Array& m, std::size_t b, long t) { return is_real(m, b, t - 1); }},
+      {"MASK_OFF_BY_ONE",
+       {"each position is masked by the mask of the position after it", "每个位置用的是后一个位置的掩码"},
+       own,
+       [](const Array& m, std::size_t b, long t) { return is_real(m, b, t + 1); }},
+      {"MASK_OTHER_END",
+       {"the mask is read as lengths: the first positions are taken for real, and the real ones do not stand there",
+        "掩码被当作长度来读：把开头的位置当作真实位置，而真实位置并不在那里"},
+       {"pad behind, or use the mask itself and not its sum", "在后面填充，或直接使用掩码而不是它的和"},
+       [](const Array& m, std::size_t b, long t) { return t < static_cast<long>(count(m, b)); }},
+      {"MASK_OTHER_END",
+       {"the mask stands at the other end: the last positions are taken for real",
+        "掩码放在了另一端：把末尾的位置当作真实位置"},
+       own,
+       [](const Array& m, std::size_t b, long t) { return t >= static_cast<long>(m.dim(1) - count(m, b)); }},
+      {"MASK_OTHER_EXAMPLE",
+       {"the mask belongs to the next example of the batch", "掩码属于批内的下一个样本"},
+       own,
+       [](const Array& m, std::size_t b, long t) { return is_real(m, (b + 1) % m.dim(0), t); }},
+      {"MASK_OTHER_EXAMPLE",
+       {"the mask belongs to the previous example of the batch", "掩码属于批内的前一个样本"},
+       own,
+       [](const Array& m, std::size_t b, long t) { return is_real(m, (b + m.dim(0) - 1) % m.dim(0), t); }},
+      {"MASK_OTHER_EXAMPLE",
+       {"every example has the mask of the first one", "每个样本都用第一个样本的掩码"},
+       own,
+       [](const Array& m, std::size_t, long t) { return is_real(m, 0, t); }},
+      {"MASK_OTHER_EXAMPLE",
+       {"the masks are sorted by length, longest first, the sequences are not", "掩码按长度从长到短排序，序列没有"},
+       own,
+       [](const Array& m, std::size_t b, long t) { return is_real(sorted_by_length(m, true), b, t); }},
+  };
+  return all;
+}
+
+// How h stands to what the model gives under the other mask, over the positions that this one calls real.
+struct Compared {
+  bool everywhere = true, where_both_are_real = true, zero_elsewhere = true;
+  std::size_t numbers = 0, both = 0;  // compared, and those of them where both are real
+};
+Compared compare(const Array& got, const Arrays& arrays, double tolerance) {
+  const Array &h = get(arrays, "h"), &mask = get(arrays, "mask"), &real = get(arrays, "real");
+  Compared c;
+  const std::size_t width = h.dim(2);
+  for (std::size_t p = 0; p < mask.data.size(); ++p) {
+    if (mask.data[p] == 0) continue;
+    for (std::size_t k = p * width; k < (p + 1) * width; ++k) {
+      const bool same = std::fabs(got.data[k] - h.data[k]) < tolerance;
+      c.everywhere = c.everywhere && same;
+      ++c.numbers, c.both += real.data[p] != 0;
+      if (real.data[p] != 0) c.where_both_are_real = c.where_both_are_real && same;
+      else c.zero_elsewhere = c.zero_elsewhere && h.data[k] == 0;
+    }
+  }
+  return c;
+}
+
+}  // namespace
+
+std::optional<Finding> explain_by_another_mask(const Trace& trace, const Model& right, double tolerance,
+                                               std::size_t& tried) {
+  const Arrays& padded = trace.as_padded.empty() ? trace.arrays : trace.as_padded;
+  const Array *own = find(padded, "mask"), *h = find(padded, "h"), *h_n = find(trace.arrays, "h_n"),
+              *c_n = find(trace.arrays, "c_n");
+  if (!own || !h) return std::nullopt;
+  for (const OtherMask& other : other_masks()) {
+    Array mask = *own;
+    for (std::size_t b = 0; b < mask.dim(0); ++b)
+      for (std::size_t t = 0; t < mask.dim(1); ++t) mask.at({b, t}) = other.real(*own, b, static_cast<long>(t)) ? 1 : 0;
+    if (mask.data == own->data) continue;
+    ++tried;
+    try {
+      const Arrays arrays = under_another_mask(trace, mask);
+      const Arrays got = stage_outputs(right, arrays, {Stage::run});
+      const Compared c = compare(get(got, "h"), arrays, tolerance);
+      const auto ends = [&](const char* name, const Array* wanted) {
+        if (!wanted) return true;
+        const Array& made = get(got, name);
+        if (made.shape != wanted->shape) return false;
+        for (std::size_t k = 0; k < made.data.size(); ++k)
+          if (!(std::fabs(made.data[k] - wanted->data[k]) < tolerance)) return false;
+        return true;
+      };
+      const bool agrees = (c.everywhere && c.numbers >= least_numbers) ||
+                          (c.where_both_are_real && c.zero_elsewhere && c.both >= least_numbers);
+      if (!agrees || !ends("h_n", h_n) || !ends("c_n", c_n)) continue;
+    } catch (const std::invalid_argument&) {
+      continue;  // sizes that do not go with this model
+    }
+    Finding f;
+    f.code = other.code, f.kind = Kind::mask;
+    f.where = {"the recurrent run (h)", "循环层 (h)"};
+    f.sentence = other.sentence;
+    f.used = "s_t = RNN(x_t, s_{t-1}) where the other mask is true";
+    f.paper = "s_t = RNN(x_t, s_{t-1}) at real positions, s_t = s_{t-1} at padding";
+    f.fix = other.fix;
+    f.test = "append two padded positions: CHECK(h at the real positions is unchanged);";
+    return f;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gradus::diagnosis

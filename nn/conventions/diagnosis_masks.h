@@ -1,0 +1,17 @@
+// Inside the diagnosis: a run whose cell is right and whose mask was read otherwise.
+#pragma once
+
+#include <optional>
+
+#include "nn/conventions/hypotheses.h"
+#include "nn/conventions/trace.h"
+#include "nn/conventions/verdict.h"
+
+namespace gradus::diagnosis {
+
+// The mask (ignored, inverted, moved, another example's, ...) under which a model without mistakes gives the trace's h
+// and h_n; nothing where none does, or where the trace has no mask.
+std::optional<Finding> explain_by_another_mask(const Trace& trace, const Model& right, double tolerance,
+                                               std::size_t& tried);
+
+}  // namespace gradus::diagnosis
