@@ -156,7 +156,8 @@ std::string costs(const Show& show) {
   for (int i = 0; i < chain; ++i) y = y + zero;
   const char here = 0;
   const Walk walk = impatient_backward(y);
-  const double bytes = static_cast<double>(std::abs(&here - walk.deepest)) / chain;
+  const double bytes =
+      std::round(static_cast<double>(std::abs(&here - walk.deepest)) / chain);  // what lies before: under one
 
   constexpr std::int64_t length = 200000;
   const std::int64_t before = live_nodes();
