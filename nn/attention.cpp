@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "autograd/kernels/additive_score.h"
+#include "autograd/kernels/weighted_sum.h"
 #include "autograd/pointwise.h"
 #include "tensor/doctor/doctor.h"
 
@@ -123,10 +124,7 @@ void Score::visit(Visitor& v) {
 Attended attend(const Var& scores, const Var& values, const std::optional<Mask>& mask) {
   attend_shapes.check("attend", {scores, values, mask});
   const Var weights = mask ? softmax(scores, Axis{1}, *mask) : softmax(scores, Axis{1});
-  const Var context = pointwise_sum(
-      "context", [](auto alpha, auto h) { return alpha * h; }, Axis{1}, spread(weights, Axis{2}, values.shape()[2]),
-      values);
-  return {context, weights};
+  return {weighted_sum(weights, values), weights};
 }
 
 }  // namespace gradus

@@ -8,12 +8,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
+#include "autograd/kernels/row_gradient.h"
 #include "autograd/pointwise.h"
 #include "tensor/kernels/plain.h"
 #include "tensor/kernels/row_packs.h"
 #include "tensor/kernels/threads.h"
-#include "tensor/reduce.h"
 
 namespace gradus {
 namespace {
@@ -68,54 +69,59 @@ Tensor exponentials(const Tensor& x) {
   return result;
 }
 
-// Where the exponentials of q (B, d) and k (B, T, d) are found.
+// Where the exponentials Q of q (B, d) and K of k (B, T, d) are found.
 template <class T> class Rows {
  public:
-  Rows(const Tensor& q, const Tensor& k, const Tensor& K)
-      : d(q.shape()[1]),
-        length(k.shape()[1]),
-        packed(K.shape()[2]),
-        q_(contiguous(q)),
-        k_(contiguous(k)),
-        Q_(exponentials(q)),
-        K_(K) {}
+  Rows(const Tensor& q, const Tensor& Q, const Tensor& k, const Tensor& K)
+      : d(q.shape()[1]), length(k.shape()[1]), packed(K.shape()[2]), q_(q), k_(k), Q_(Q.data<T>()), K_(K.data<T>()) {}
 
   const std::int64_t d, length, packed;
   struct Row {
     const T *Q, *K;
   };
-  // A row of ones and room for e^2(q + k): one for each thread.
-  Tensor scratch() const { return full(Shape{2, packed}, 1, q_.dtype()); }
-  // Of entry b of the batch and position i; where that is out of range what stands for it, until the next call.
-  Row operator()(std::int64_t b, std::int64_t i, T* scratch) const {
-    const Row row{Q_.data<T>() + b * packed, K_.data<T>() + (b * length + i) * packed};
+  // Of entry b of the batch and position i; where that is out of range what stands for it, in `spare` until the next
+  // call.
+  Row operator()(std::int64_t b, std::int64_t i, std::vector<T>& spare) const {
+    const Row row{Q_ + b * packed, K_ + (b * length + i) * packed};
     if (packed == 0 || (*row.Q == *row.Q && *row.K == *row.K)) [[likely]]  // a row of width 0 has no first number
       return row;
-    const T *q = q_.data<T>() + b * d, *k = k_.data<T>() + (b * length + i) * d;
-    exponentials(
-        d, [&](std::int64_t j, int n) { return read(q + j, n) + read(k + j, n); }, scratch + packed);
-    return {scratch, scratch + packed};
+    return out_of_range(b, i, spare);
   }
 
  private:
-  Tensor q_, k_, Q_, K_;
+  [[gnu::noinline]] Row out_of_range(std::int64_t b, std::int64_t i, std::vector<T>& spare) const {
+    spare.resize(static_cast<std::size_t>(2 * packed), T{1});  // a row of ones and room for e^2(q + k)
+    const T* q = q_.template data<T>() + b * q_.strides()[0];
+    const T* k = k_.template data<T>() + b * k_.strides()[0] + i * k_.strides()[1];
+    const std::int64_t q_step = q_.strides()[1], k_step = k_.strides()[2];
+    exponentials(
+        d,
+        [&](std::int64_t j, int n) {
+          return Pack<T>::load(q + j * q_step, q_step, n) + Pack<T>::load(k + j * k_step, k_step, n);
+        },
+        spare.data() + packed);
+    return {spare.data(), spare.data() + packed};
+  }
+
+  const Tensor &q_, &k_;
+  const T *Q_, *K_;
 };
 
 template <class T> Pack<T> remainder(const T* Q, const T* K) { return 1 / (Pack<T>::load(Q) * Pack<T>::load(K) + 1); }
 
-Tensor forward(const Tensor& q, const Tensor& k, const Tensor& K, const Tensor& v) {
+Tensor forward(const Tensor& q, const Tensor& Q, const Tensor& k, const Tensor& K, const Tensor& v) {
   Tensor e = empty(Shape{k.shape()[0], k.shape()[1]}, q.dtype());
+  const Tensor weights = filled_up(v);
   dispatch(q.dtype(), [&]<class T>(T) {
-    const Rows<T> rows(q, k, K);
-    const Tensor weights = filled_up(v);
+    const Rows<T> rows(q, Q, k, K);
     const T* w = weights.data<T>();
     T* scores = e.mutable_data<T>();
     parallel(q.shape()[0], 1, 0.4 * static_cast<double>(K.size()), [&](std::int64_t first, std::int64_t end) {
-      Tensor scratch = rows.scratch();
-      T *space = scratch.mutable_data<T>(), *to = scores + first * rows.length;
+      std::vector<T> spare;
+      T* to = scores + first * rows.length;
       for (std::int64_t b = first; b < end; ++b) {
         for (std::int64_t i = 0; i < rows.length; ++i) {
-          const auto [Q_row, K_row] = rows(b, i, space);
+          const auto [Q_row, K_row] = rows(b, i, spare);
           Pack<T> total{};
           for (std::int64_t j = 0; j < rows.packed; j += lanes<T>) {
             const Pack<T> r = remainder(Q_row + j, K_row + j);
@@ -129,11 +135,18 @@ Tensor forward(const Tensor& q, const Tensor& k, const Tensor& K, const Tensor& 
   return e;
 }
 
+// What the backward loops write: rows of whole packs, added to or written where fresh. dq (B, packed), dk (B, T, packed);
+// either may be null. dv (B, packed) has one row for each entry of the batch.
+template <class T> struct Gradients {
+  T *dq, *dk, *dv;
+  bool fresh_q, fresh_k;
+};
+
 // Some columns, `Packs` packs from j on, of one entry of the batch: their sums stay in registers. de (T) is the
-// gradient of the entry's scores, dk (T, packed) is added to or written; dq and dv (packed) are written.
+// gradient of the entry's scores.
 template <class T, int Packs>
-void backward_columns(const Rows<T>& rows, T* scratch, std::int64_t b, std::int64_t j, const T* de, const T* v, T* dq,
-                      T* dk, T* dv, bool fresh) {
+void backward_columns(const Rows<T>& rows, std::vector<T>& spare, std::int64_t b, std::int64_t j, const T* de,
+                      const T* v, const Gradients<T>& to) {
   using P = Pack<T>;
   P slope[Packs], to_q[Packs], to_v[Packs];  // 4 v and the sums
   for (int m = 0; m < Packs; ++m) {
@@ -141,9 +154,9 @@ void backward_columns(const Rows<T>& rows, T* scratch, std::int64_t b, std::int6
     to_q[m] = to_v[m] = P{};
   }
   for (std::int64_t i = 0; i < rows.length; ++i) {
-    const auto [Q_row, K_row] = rows(b, i, scratch);
+    const auto [Q_row, K_row] = rows(b, i, spare);
     const P d = P::broadcast(de[i]);
-    T* dk_row = dk ? dk + i * rows.packed + j : nullptr;
+    T* dk_row = to.dk ? to.dk + (b * rows.length + i) * rows.packed + j : nullptr;
     for (int m = 0; m < Packs; ++m) {
       const P r = remainder(Q_row + j + m * lanes<T>, K_row + j + m * lanes<T>);
       const P through = d * (r - r * r);
@@ -151,40 +164,36 @@ void backward_columns(const Rows<T>& rows, T* scratch, std::int64_t b, std::int6
       to_v[m] = to_v[m] + d * (1 - (r + r));
       if (!dk_row) continue;
       T* place = dk_row + m * lanes<T>;
-      (fresh ? through * slope[m] : P::load(place) + through * slope[m]).store(place);
+      (to.fresh_k ? through * slope[m] : P::load(place) + through * slope[m]).store(place);
     }
   }
   for (int m = 0; m < Packs; ++m) {
-    (to_q[m] * slope[m]).store(dq + j + m * lanes<T>);
-    to_v[m].store(dv + j + m * lanes<T>);
+    const std::int64_t at = b * rows.packed + j + m * lanes<T>;
+    to_v[m].store(to.dv + at);
+    if (!to.dq) continue;
+    (to.fresh_q ? to_q[m] * slope[m] : P::load(to.dq + at) + to_q[m] * slope[m]).store(to.dq + at);
   }
 }
 
-// dq (B, packed) and dv (B, packed), one row for each entry of the batch, are written, dk (B, T, packed) added to or
-// written.
-void backward(const Tensor& q, const Tensor& k, const Tensor& K, const Tensor& v, const Tensor& de, Tensor& dq,
-              Tensor& dv, Node::Target& dk) {
-  dispatch(q.dtype(), [&]<class T>(T) {
-    const Rows<T> rows(q, k, K);
-    const Tensor weights = filled_up(v), dense = contiguous(de);
-    T *to_q = dq.mutable_data<T>(), *to_v = dv.mutable_data<T>();
-    T* to_k = dk.grad.defined() ? dk.grad.mutable_data<T>() : nullptr;
-    parallel(q.shape()[0], 1, 0.8 * static_cast<double>(K.size()), [&](std::int64_t first, std::int64_t end) {
-      Tensor scratch = rows.scratch();
-      for (std::int64_t b = first; b < end; ++b) {
-        const std::int64_t row = b * rows.packed;
-        for (std::int64_t j = 0; j < rows.packed;) {
-          const std::int64_t left = (rows.packed - j) / lanes<T>;
-          const auto columns = left >= 4   ? backward_columns<T, 4>
-                               : left >= 2 ? backward_columns<T, 2>
-                                           : backward_columns<T, 1>;
-          columns(rows, scratch.mutable_data<T>(), b, j, dense.data<T>() + b * rows.length, weights.data<T>(),
-                  to_q + row, to_k ? to_k + row * rows.length : nullptr, to_v + row, dk.fresh);
-          j += (left >= 4 ? 4 : left >= 2 ? 2 : 1) * lanes<T>;
-        }
+template <class T>
+void backward(const Rows<T>& rows, std::int64_t batch, const T* de, const T* v, const Gradients<T>& to) {
+  const double elements = static_cast<double>(batch * rows.length * rows.packed);
+  parallel(batch, 1, 0.8 * elements, [&](std::int64_t first, std::int64_t end) {
+    std::vector<T> spare;
+    for (std::int64_t b = first; b < end; ++b) {
+      for (std::int64_t j = 0; j < rows.packed;) {
+        const std::int64_t left = (rows.packed - j) / lanes<T>;
+        const auto columns = left >= 4   ? backward_columns<T, 4>
+                             : left >= 2 ? backward_columns<T, 2>
+                                         : backward_columns<T, 1>;
+        columns(rows, spare, b, j, de + b * rows.length, v, to);
+        j += (left >= 4 ? 4 : left >= 2 ? 2 : 1) * lanes<T>;
       }
-    });
+    }
   });
+  for (std::int64_t b = 1; b < batch; ++b) {  // not by the threads: one order of summation
+    for (std::int64_t j = 0; j < rows.packed; ++j) to.dv[j] += to.dv[b * rows.packed + j];
+  }
 }
 
 }  // namespace
@@ -201,19 +210,21 @@ Var additive_score(const Var& q, const Var& k, const Var& v) {
   if (plain_kernels()) return additive_score_plain(q, k, v);
   check_same_dtype("additive score", q.value(), k.value());
   check_same_dtype("additive score", q.value(), v.value());
-  const Tensor e = forward(q.value(), k.value(), k.node()->made(exponentials), v.value());
-  return record("additive score", e, {q, k, v}, [](const Tensor& de, Inputs& in) {
+  const Tensor Q = exponentials(q.value());
+  const Tensor e = forward(q.value(), Q, k.value(), k.node()->made(exponentials), v.value());
+  return record("additive score", e, {q, k, v}, [Q](const Tensor& de, Inputs& in) {
     const Tensor &queries = in.value(0), &keys = in.value(1), &K = in.made(1, exponentials);
-    const std::int64_t d = queries.shape()[1];
-    Tensor dq = empty(Shape{queries.shape()[0], K.shape()[2]}, queries.dtype()), dv = empty_like(dq);
-    Node::Target dk = in.needs(1) ? in.target(1) : Node::Target{};
-    // The loops write rows of whole packs: where those of k's gradient are not, beside it.
-    const bool beside = dk.grad.defined() && !(dk.grad.contiguous() && K.shape() == keys.shape());
-    Node::Target all{beside ? empty_like(K) : dk.grad, beside || dk.fresh};
-    backward(queries, keys, K, in.value(2), de, dq, dv, all);
-    in.add(0, narrow(dq, Axis{1}, 0, d));
-    if (beside) dk.add(narrow(all.grad, Axis{2}, 0, d));
-    in.add(2, narrow(sum(dv, Axis{0}), Axis{0}, 0, d));
+    const std::int64_t batch = queries.shape()[0], d = queries.shape()[1];
+    RowGradient dq(in, 0, Q.shape()), dk(in, 1, K.shape());
+    Tensor dv = empty(Q.shape(), Q.dtype());
+    const Tensor weights = filled_up(in.value(2)), dense = contiguous(de);
+    dispatch(de.dtype(), [&]<class T>(T) {
+      const Gradients<T> to{dq.data<T>(), dk.data<T>(), dv.mutable_data<T>(), dq.fresh(), dk.fresh()};
+      backward(Rows<T>(queries, Q, keys, K), batch, dense.data<T>(), weights.data<T>(), to);
+    });
+    dq.finish();
+    dk.finish();
+    if (batch > 0) in.add(2, Tensor(dv.buffer(), Shape{d}, 0, dv.dtype()));  // its first row holds the sum
   });
 }
 

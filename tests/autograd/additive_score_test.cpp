@@ -64,26 +64,30 @@ TEST_CASE("empty batches, sequences and widths") {
   for (const Operands& x : {operands(0, 3, 4, f32), operands(2, 0, 4, f32), operands(2, 3, 0, f64)}) check_equal(x);
 }
 
-TEST_CASE("operands of any layout, and gradients that are added to") {
+TEST_CASE("operands of any layout, in range and out of it, and gradients that are added to") {
   const Var H = parameter(tensor(Shape{20, 3, 7}, Numbers(4).many(420, -1, 1), f64));
-  const Var S = parameter(tensor(Shape{20, 3}, Numbers(5).many(60, -1, 1), f64));
+  const Var S = parameter(tensor(Shape{20, 7}, Numbers(5).many(140, -1, 1), f64));
   auto loss = [&](Score score) {
     const Var k = transpose(narrow(H, Axis{0}, 0, 16), Axis{0}, Axis{2});  // (7, 3, 16)
-    const Var q = transpose(narrow(S, Axis{0}, 4, 16));                    // (3, 16)
-    const Var both = concat({q, q, narrow(q, Axis{0}, 0, 1)}, Axis{0});
-    const Var e = score(both, k, select(q, Axis{0}, 1));
-    return sum(e * score(both, k, select(q, Axis{0}, 2)));
+    const Var q = transpose(narrow(S, Axis{0}, 4, 16));                    // (7, 16)
+    const Var both = concat({narrow(q, Axis{0}, 0, 3), q, narrow(q, Axis{0}, 0, 1)}, Axis{0});
+    const Var e = score(q, k, select(q, Axis{0}, 1));
+    return sum(e * score(narrow(both, Axis{0}, 2, 7), k, select(q, Axis{0}, 2)));
   };
-  std::vector<std::vector<double>> gradients;
-  for (Score score : {additive_score, additive_score_plain}) {
-    H.zero_grad();
-    S.zero_grad();
-    backward(loss(score));
-    gradients.push_back(elements(H.grad()));
-    gradients.push_back(elements(S.grad()));
+  for (double size : {1.0, 400.0}) {
+    H.mutable_value().set({5, 1, 2}, size);
+    S.mutable_value().set({9, 3}, -size);
+    std::vector<std::vector<double>> gradients;
+    for (Score score : {additive_score, additive_score_plain}) {
+      H.zero_grad();
+      S.zero_grad();
+      backward(loss(score));
+      gradients.push_back(elements(H.grad()));
+      gradients.push_back(elements(S.grad()));
+    }
+    CHECK(near(gradients[0], gradients[2], 1e-13));
+    CHECK(near(gradients[1], gradients[3], 1e-13));
   }
-  CHECK(near(gradients[0], gradients[2], 1e-14));
-  CHECK(near(gradients[1], gradients[3], 1e-14));
 }
 
 TEST_CASE("passes the self check, also with rows that are out of range") {

@@ -43,6 +43,12 @@ autograd/kernels/additive_score.cpp | T{43} : T{350} | T{90} : T{720} | autograd
 autograd/kernels/additive_score.cpp | d * (r - r * r) | d * (r - r * r * 1.001) | autograd
 autograd/kernels/dot_attention.cpp | turned(P), dy, dv, as_const(dv) | turned(P), dy, dv, {} | autograd
 autograd/kernels/dot_attention.cpp | turned(dS), q, dk | turned(P), q, dk | autograd
+autograd/kernels/additive_score.cpp | to.dv[j] += to.dv | to.dv[j] = to.dv | autograd
+autograd/kernels/additive_score.cpp | k + j * k_step, k_step | k + j, k_step | autograd
+autograd/kernels/row_gradient.h | return fresh_ || beside_ | return fresh_ | autograd
+autograd/kernels/row_gradient.h | grad_->shape() != written | false | autograd
+autograd/kernels/weighted_sum.cpp | h.strides()[2] == 1 ? | true ? | autograd
+autograd/kernels/weighted_sum.cpp | read(place, count) + p * weight | p * weight | autograd
 autograd/kernels/layer_norm.cpp | - mean_g - n * mean_gn) | - mean_g) | autograd
 autograd/kernels/layer_norm.cpp | beside || dx.fresh, dgain | true, dgain | autograd
 tensor/reduce.cpp | std::isinf(shift) ? shift : shift | shift | tensor
