@@ -64,4 +64,11 @@ void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bo
   }
 }
 
+template struct BackwardLoops<float, std::make_index_sequence<1>>;
+template struct BackwardLoops<float, std::make_index_sequence<2>>;
+template struct BackwardLoops<float, std::make_index_sequence<3>>;
+template struct BackwardLoops<double, std::make_index_sequence<1>>;
+template struct BackwardLoops<double, std::make_index_sequence<2>>;
+template struct BackwardLoops<double, std::make_index_sequence<3>>;
+
 }  // namespace gradus::detail

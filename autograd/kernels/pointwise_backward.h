@@ -116,39 +116,43 @@ template <class X> struct Piece {
 
 // The gradient of a formula of n operands on numbers of type T, as functions: as in RowLoops, what leads to them is
 // compiled once for all formulas of n operands.
-template <class T, std::size_t n> struct BackwardLoops {
+template <class T, class Operands> struct BackwardLoops;
+template <class T, std::size_t... k> struct BackwardLoops<T, std::index_sequence<k...>> {
+  static constexpr std::size_t n = sizeof...(k);
   using Steps = std::array<std::int64_t, 2 * n + 1>;
   void (*dense)(std::int64_t length, const T* dy, const std::array<const T*, n>& x, const std::array<T*, n>& to,
                 const std::array<bool, n>& fresh);
   void (*rows)(const T* dy, const std::array<const T*, n>& x, std::array<T*, n> to, const std::array<bool, n>& fresh,
                const Steps& step, const Steps& next_row, std::int64_t length, std::int64_t rows);
-};
 
-// Adds dy * df/dx_k to dx[k] where there is one, or writes it where fresh[k].
-template <class T, std::size_t... k>
-void pointwise_backward_rows(const BackwardLoops<T, sizeof...(k)>& formula, const Tensor& dy,
-                             const std::array<Piece<const Tensor>, sizeof...(k)>& x,
-                             const std::array<Piece<Tensor>, sizeof...(k)>& dx,
-                             const std::array<bool, sizeof...(k)>& fresh, std::index_sequence<k...>) {
-  constexpr std::size_t n = sizeof...(k);
-  using Loop = StridedLoop<2 * n + 1>;
-  const std::array<const T*, n> value{x[k].whole->template data<T>() + x[k].further...};
-  const std::array<T*, n> to{(dx[k].whole ? dx[k].whole->template mutable_data<T>() + dx[k].further : nullptr)...};
-  const T* upstream = dy.data<T>();
-  if (threads_in_use() == 1 && (dy.made_dense() && ... && (x[k].dense && (!dx[k].whole || dx[k].dense))))
-    return formula.dense(dy.size(), upstream, value, to, fresh);
-  const Loop all(dy.shape(), {&dy.strides(), &x[k].whole->strides()...,
-                              &(dx[k].whole ? dx[k].whole->strides() : x[k].whole->strides())...});
-  if (all.dense() && threads_in_use() == 1) return formula.dense(all.row_length(), upstream, value, to, fresh);
-  all.template share<T>({upstream, value[k]..., to[k]...}, {false, (value[k] == nullptr)..., (to[k] != nullptr)...},
-                        1.0, [&](const Loop& loop) {
-                          loop.for_each_plane([&](const std::array<std::int64_t, 2 * n + 1>& offset) {
-                            formula.rows(upstream + offset[0], {value[k] + offset[1 + k]...},
-                                         {(to[k] ? to[k] + offset[1 + n + k] : nullptr)...}, fresh, loop.row_strides(),
-                                         loop.row_steps(), loop.row_length(), loop.rows());
+  // Adds dy * df/dx_k to dx[k] where there is one, or writes it where fresh[k].
+  [[gnu::noinline]] void run(const Tensor& dy, const std::array<Piece<const Tensor>, n>& x,
+                             const std::array<Piece<Tensor>, n>& dx, const std::array<bool, n>& fresh) const {
+    using Loop = StridedLoop<2 * n + 1>;
+    const std::array<const T*, n> value{x[k].whole->template data<T>() + x[k].further...};
+    const std::array<T*, n> to{(dx[k].whole ? dx[k].whole->template mutable_data<T>() + dx[k].further : nullptr)...};
+    const T* upstream = dy.data<T>();
+    if (threads_in_use() == 1 && (dy.made_dense() && ... && (x[k].dense && (!dx[k].whole || dx[k].dense))))
+      return dense(dy.size(), upstream, value, to, fresh);
+    const Loop all(dy.shape(), {&dy.strides(), &x[k].whole->strides()...,
+                                &(dx[k].whole ? dx[k].whole->strides() : x[k].whole->strides())...});
+    if (all.dense() && threads_in_use() == 1) return dense(all.row_length(), upstream, value, to, fresh);
+    all.template share<T>({upstream, value[k]..., to[k]...}, {false, (value[k] == nullptr)..., (to[k] != nullptr)...},
+                          1.0, [&](const Loop& loop) {
+                            loop.for_each_plane([&](const Steps& offset) {
+                              rows(upstream + offset[0], {value[k] + offset[1 + k]...},
+                                   {(to[k] ? to[k] + offset[1 + n + k] : nullptr)...}, fresh, loop.row_strides(),
+                                   loop.row_steps(), loop.row_length(), loop.rows());
+                            });
                           });
-                        });
-}
+  }
+};
+extern template struct BackwardLoops<float, std::make_index_sequence<1>>;
+extern template struct BackwardLoops<float, std::make_index_sequence<2>>;
+extern template struct BackwardLoops<float, std::make_index_sequence<3>>;
+extern template struct BackwardLoops<double, std::make_index_sequence<1>>;
+extern template struct BackwardLoops<double, std::make_index_sequence<2>>;
+extern template struct BackwardLoops<double, std::make_index_sequence<3>>;
 
 // The same, one element after the other. `gradient` puts df/dx_k at the values x into partial[k], for those operands that
 // the formula depends on.
@@ -165,8 +169,8 @@ template <class F, std::size_t... k> void plain_gradient(const double* x, double
 
 // All of them, and which operands the formula depends on at all.
 template <std::size_t n> struct FormulaBackward {
-  BackwardLoops<float, n> singles;
-  BackwardLoops<double, n> doubles;
+  BackwardLoops<float, std::make_index_sequence<n>> singles;
+  BackwardLoops<double, std::make_index_sequence<n>> doubles;
   void (*plain)(const double* x, double* partial);
   std::array<bool, n> depends_on;
 };
@@ -225,7 +229,7 @@ void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bo
 template <class... View, std::size_t... k>
 void pointwise_backward(const FormulaBackward<sizeof...(k)>& formula, const Tensor& incoming,
                         const std::optional<Axis>& summed, Inputs& in, const std::array<std::uint8_t, sizeof...(k)>& of,
-                        const std::tuple<View...>& view, std::index_sequence<k...> all) {
+                        const std::tuple<View...>& view, std::index_sequence<k...>) {
   constexpr std::size_t n = sizeof...(k);
   const std::array<bool, n> wholly{(is_whole<View> && formula.depends_on[k])...};
   const std::tuple<decltype(std::get<k>(view)(incoming))...> seen{std::get<k>(view)(in.value(of[k]))...};
@@ -254,8 +258,8 @@ void pointwise_backward(const FormulaBackward<sizeof...(k)>& formula, const Tens
   if (plain_kernels()) {
     return pointwise_backward_plain(dy, n, x.data(), dx.data(), fresh.data(), formula.depends_on.data(), formula.plain);
   }
-  if (dy.dtype() == f32) pointwise_backward_rows(formula.singles, dy, x, dx, fresh, all);
-  else pointwise_backward_rows(formula.doubles, dy, x, dx, fresh, all);
+  if (dy.dtype() == f32) formula.singles.run(dy, x, dx, fresh);
+  else formula.doubles.run(dy, x, dx, fresh);
 }
 
 }  // namespace gradus::detail

@@ -105,6 +105,14 @@ template <class T, std::size_t... k> struct RowLoops<T, std::index_sequence<k...
   }
 };
 
+// Compiled in pointwise_rows.cpp for the numbers of operands that most formulas have.
+extern template struct RowLoops<float, std::make_index_sequence<1>>;
+extern template struct RowLoops<float, std::make_index_sequence<2>>;
+extern template struct RowLoops<float, std::make_index_sequence<3>>;
+extern template struct RowLoops<double, std::make_index_sequence<1>>;
+extern template struct RowLoops<double, std::make_index_sequence<2>>;
+extern template struct RowLoops<double, std::make_index_sequence<3>>;
+
 // target = f(from...), or += when Add; all of one shape. Where an added target is stretched along the row, the row is
 // summed in a register first.
 template <class T, bool Add, class F, class... From> void pointwise_rows(Tensor& target, F, const From&... from) {
