@@ -124,7 +124,8 @@ void Score::visit(Visitor& v) {
 Attended attend(const Var& scores, const Var& values, const std::optional<Mask>& mask) {
   attend_shapes.check("attend", {scores, values, mask});
   const Var weights = mask ? softmax(scores, Axis{1}, *mask) : softmax(scores, Axis{1});
-  return {weighted_sum(weights, values), weights};
+  const Var context = weighted_sum(weights, values);  // sum_i alpha_i h_i: (B, d_h)
+  return {context, weights};
 }
 
 }  // namespace gradus
