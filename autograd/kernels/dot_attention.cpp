@@ -91,7 +91,7 @@ Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask* ma
       const Strided<T> S{space.mutable_data<T>(), s.T_k, 1};
       for (std::int64_t i = begin; i < end; ++i) {
         const Strided<T> P{first + i * s.T_q * s.T_k, s.T_k, 1};
-        fetch(matrix_of(from_v, v, i), s.T_k, s.d_v);
+        fetch(matrix_of(from_v, v, i), s.T_k, s.d_v), fetch(P, s.T_q, s.T_k);
         const auto query = scaled(matrix_of(from_q, q, i), s.T_q, s.d, s.factor<T>(), S.data + s.T_q * s.T_k);
         gemm<T>({s.T_q, s.T_k, s.d}, query, turned(matrix_of(from_k, k, i)), S, {});
         const std::uint8_t* allowed = mask ? mask->values().data() + i * s.T_q * s.T_k : nullptr;
@@ -112,7 +112,7 @@ void backward_entry(const Sizes& s, const Strided<const T>& P, const Strided<con
   const auto& [q, k, v] = in;
   const auto& [dq, dk, dv] = to;
   const Strided<T> dS{space, s.T_k, 1};
-  fetch(q, s.T_q, s.d), fetch(k, s.T_k, s.d);
+  fetch(q, s.T_q, s.d), fetch(k, s.T_k, s.d), fetch(P, s.T_q, s.T_k);
   fetch(dq, s.T_q, s.d), fetch(dk, s.T_k, s.d), fetch(dv, s.T_k, s.d_v);
   const auto scaled_dy = scaled(dy, s.T_q, s.d_v, s.factor<T>(), space + s.T_q * s.T_k);
   gemm<T>({s.T_q, s.T_k, s.d_v}, scaled_dy, turned(v), dS, {});
