@@ -77,6 +77,7 @@ template <class T> struct Rows {
 
 constexpr int most_rows = 11;  // 11 x 2 sums, 2 packs of B and a factor fit into 32 registers
 constexpr int few_rows = 3;    // 3 x 6 sums
+constexpr int most_packs = 6;
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 20;
 template <class T> constexpr std::int64_t half_cache = cache_bytes / 2 / static_cast<std::int64_t>(sizeof(T));
 constexpr std::int64_t deepest = 512;  // k of one part of a sum
@@ -86,11 +87,17 @@ constexpr std::array<Tile<T>, sizeof...(rows)> tiles(std::integer_sequence<int, 
   return {tile<T, rows + 1, Packs>...};
 }
 
+// by_packs[packs - 1][rows - 1]: tiles of few rows, up to the widest.
+template <class T, int... packs>
+constexpr std::array<std::array<Tile<T>, few_rows>, sizeof...(packs)> wide_tiles(std::integer_sequence<int, packs...>) {
+  return {tiles<T, packs + 1>(std::make_integer_sequence<int, few_rows>{})...};
+}
+
 // One band of columns: `width` packs wide, all m rows in tiles as even as they come (32 = 11 + 11 + 10).
 template <class T, int Packs>
 void band(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
           Rows<const T> plus) {
-  constexpr int most = Packs > 2 ? few_rows : most_rows;
+  constexpr int most = most_rows;
   static constexpr auto by_rows = tiles<T, Packs>(std::make_integer_sequence<int, most>{});
   const bool far = size.k * b_row > half_cache<T>;
   if (size.m <= most) {
@@ -115,14 +122,52 @@ template <class T> std::vector<T>& scratch(int which) {  // kept per thread: no 
   return space[which];
 }
 
+// C = P + a column times a row, as the gradient of a weight is at a batch of 1: tiles would be all preparation. Returns
+// the column at which less than a pack is left.
+template <class T>
+[[gnu::noinline]] std::int64_t gemm_outer(const GemmSize& size, const Strided<const T>& a, const T* b, Rows<T> c,
+                                          Rows<const T> plus) {
+  using P = Pack<T>;
+  std::int64_t column = 0;
+  for (; column + P::lanes <= size.n; column += P::lanes) {
+    const P row = P::load(b + column), zero{};
+    const Rows<T> to = c.at(0, column);
+    const Rows<const T> added = plus.at(0, column);
+    for (std::int64_t i = 0; i < size.m; ++i) {
+      P product = zero + P::broadcast(a.data[i * a.row]) * row;  // a sum that begins with zero, as in a tile
+      if (added.first) product = P::load(added.first + i * added.step) + product;
+      product.store(to.first + i * to.step);
+    }
+  }
+  return column;
+}
+
+// Few rows in tiles as wide as there are columns: one of two packs would wait for its own sums. Returns the column at
+// which less than a pack is left.
+template <class T>
+[[gnu::noinline]] std::int64_t gemm_few(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row,
+                                        Rows<T> c, Rows<const T> plus) {
+  constexpr int lanes = Pack<T>::lanes;
+  static constexpr auto by_packs = wide_tiles<T>(std::make_integer_sequence<int, most_packs>{});
+  std::int64_t column = 0;
+  for (std::int64_t packs = size.n / lanes; packs > 0; packs -= most_packs) {
+    const std::int64_t now = std::min<std::int64_t>(most_packs, packs);
+    const Rows<T> to = c.at(0, column);
+    const Rows<const T> added = plus.at(0, column);
+    by_packs[static_cast<std::size_t>(now - 1)][static_cast<std::size_t>(size.m - 1)](
+        size.k, a.data, a.row, a.column, b + column, b_row, to.first, to.step, added.first, added.step);
+    column += now * lanes;
+  }
+  return column;
+}
+
 template <class T>
 void gemm_rows(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
                Rows<const T> plus) {
   constexpr int lanes = Pack<T>::lanes;
-  std::int64_t column = 0;
-  // With few rows a tile of two packs would wait for its own sums: a wide one has enough of them.
-  for (; size.m <= few_rows && column + 6 * lanes <= size.n; column += 6 * lanes)
-    band<T, 6>(size, a, b + column, b_row, c.at(0, column), plus.at(0, column));
+  std::int64_t column = size.k == 1          ? gemm_outer<T>(size, a, b, c, plus)
+                        : size.m <= few_rows ? gemm_few<T>(size, a, b, b_row, c, plus)
+                                             : 0;
   for (; column + 2 * lanes <= size.n; column += 2 * lanes)
     band<T, 2>(size, a, b + column, b_row, c.at(0, column), plus.at(0, column));
   for (; column + lanes <= size.n; column += lanes)
@@ -221,19 +266,9 @@ void gemm_shared(const GemmSize& size, const Strided<const T>& a, const T* b, st
   }
 }
 
-}  // namespace
-
 template <class T>
-void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& second, const Strided<T>& c,
-          const Strided<const T>& plus) {
-  if (plain_kernels()) return gemm_plain(size, a, second, c, plus);
-  Strided<const T> b = second;
-  if (size.m == 0 || size.n == 0) return;
-  if (c.column != 1 && size.n > 1 && (c.row == 1 || size.m == 1)) {  // C stands on its side: C' = B' A'
-    gemm<T>({size.n, size.m, size.k}, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},
-            {plus.data, plus.column, plus.row});
-    return;
-  }
+void gemm_upright(const GemmSize& size, const Strided<const T>& a, Strided<const T> b, const Strided<T>& c,
+                  const Strided<const T>& plus) {
   if (b.column != 1 && size.n > 1 && size.k > 0) {
     auto& space = scratch<T>(1);
     space.resize(static_cast<std::size_t>(size.k * size.n));
@@ -260,6 +295,19 @@ void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T
   const Rows<T> rows{beside.data(), size.n};
   gemm_shared<T>(size, a, b.data, b.row, rows, {plus.data ? rows.first : nullptr, rows.step});
   for_all([&](T x, std::int64_t i, std::int64_t j) { c.data[i * c.row + j * c.column] = x; });
+}
+
+}  // namespace
+
+template <class T>
+void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& b, const Strided<T>& c,
+          const Strided<const T>& plus) {
+  if (plain_kernels()) return gemm_plain(size, a, b, c, plus);
+  if (size.m == 0 || size.n == 0) return;
+  if (c.column == 1 || size.n == 1 || (c.row != 1 && size.m != 1)) return gemm_upright(size, a, b, c, plus);
+  // C stands on its side: C' = B' A'
+  const auto turned = [](auto x) { return decltype(x){x.data, x.column, x.row}; };
+  gemm_upright<T>({size.n, size.m, size.k}, turned(b), turned(a), turned(c), turned(plus));
 }
 
 template void gemm<float>(const GemmSize&, const Strided<const float>&, const Strided<const float>&,
