@@ -155,7 +155,7 @@ template <class T>
     const Rows<T> to = c.at(0, column);
     const Rows<const T> added = plus.at(0, column);
     by_packs[static_cast<std::size_t>(now - 1)][static_cast<std::size_t>(size.m - 1)](
-        size.k, a.data, a.row, a.column, b + column, b_row, to.first, to.step, added.first, added.step);
+        size.k, a.data, a.row, a.column, b + column, b_row, to.first, to.step, added.first, added.step, false);
     column += now * lanes;
   }
   return column;
