@@ -1,4 +1,7 @@
 // Picking rows and joining tensors. Backward adds each piece of dy where the numbers came from.
+#include <algorithm>
+
+#include "autograd/kernels/row_gradient.h"
 #include "autograd/ops.h"
 
 namespace gradus {
@@ -40,6 +43,16 @@ void add_rows(Tensor grad, const Tensor& dy, const Ids& ids) {
   });
 }
 
+// Where part k of those that are stacked along `axis` lies: calls use(in the whole, in the part, how many) for each piece
+// without gaps. Both are row-major; `shape` is that of the whole.
+template <class Whole, class Part, class Use>
+void for_each_piece(Whole* whole, Part* part, const Shape& shape, Axis axis, std::int64_t k, Use use) {
+  std::int64_t length = 1;
+  for (int a = axis.index + 1; a < shape.rank(); ++a) length *= shape[a];
+  const std::int64_t pieces = length == 0 ? 0 : shape.without(axis).size() / length;
+  for (std::int64_t i = 0; i < pieces; ++i) use(whole + (i * shape[axis] + k) * length, part + i * length, length);
+}
+
 }  // namespace
 
 Var gather(const Var& table, const Ids& ids) {
@@ -58,11 +71,13 @@ Shape joined_shape(const char* op, const VarList& parts, Axis axis) {
   for (std::size_t k = 1; k < parts.size(); ++k) {
     const Tensor& part = parts[k].value();
     check_axis(op, part.shape(), axis);
-    if (part.shape().without(axis) != joined.without(axis))
+    bool same = part.rank() == joined.rank();
+    for (int a = 0; same && a < joined.rank(); ++a) same = a == axis.index || part.shape()[a] == joined[a];
+    if (!same)
       refuse_shapes((std::string(op) + " (all axes but the joined one)").c_str(), joined.without(axis),
                     part.shape().without(axis));
     check_same_dtype(op, parts[0].value(), part);
-    joined = joined.with(axis, joined[axis] + part.shape()[axis]);
+    joined[axis.index] += part.shape()[axis];
   }
   return joined;
 }
@@ -93,15 +108,31 @@ Var stack_along(const VarList& parts, Axis axis) {
   if (axis.index < 0 || axis.index > shape.rank())
     throw ShapeError("stack_along: parts of shape " + to_string(shape) + " have no place for a new Axis{" +
                      std::to_string(axis.index) + "}");
-  Tensor stacked = empty(shape.inserted(axis, static_cast<std::int64_t>(parts.size())), parts[0].dtype());
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    check_same_shape("stack_along", shape, parts[k].shape());
-    check_same_dtype("stack_along", parts[0].value(), parts[k].value());
-    Tensor place = select(stacked, axis, static_cast<std::int64_t>(k));
-    copy_(place, parts[k].value());
+  const std::int64_t n = static_cast<std::int64_t>(parts.size());
+  Tensor stacked = empty(shape.inserted(axis, n), parts[0].dtype());
+  for (std::int64_t k = 0; k < n; ++k) {
+    const Tensor& part = parts[static_cast<std::size_t>(k)].value();
+    check_same_shape("stack_along", shape, part.shape());
+    check_same_dtype("stack_along", stacked, part);
+    const Tensor dense = contiguous(part);
+    dispatch(part.dtype(), [&]<class T>(T) {
+      for_each_piece(stacked.mutable_data<T>(), dense.data<T>(), stacked.shape(), axis, k,
+                     [](T* whole, const T* piece, std::int64_t length) { std::copy_n(piece, length, whole); });
+    });
   }
   return record("stack_along", stacked, parts, [axis](const Tensor& dy, Inputs& in) {
-    for (int k = 0; k < in.count(); ++k) in.add(k, select(dy, axis, k));
+    const Tensor whole = contiguous(dy);
+    for (int k = 0; k < in.count(); ++k) {
+      RowGradient dx(in, k, in.shape(k));
+      dispatch(dy.dtype(), [&]<class T>(T) {
+        T* to = dx.data<T>();
+        if (!to) return;
+        for_each_piece(whole.data<T>(), to, dy.shape(), axis, k, [&](const T* from, T* piece, std::int64_t length) {
+          for (std::int64_t i = 0; i < length; ++i) piece[i] = (dx.fresh() ? T{0} : piece[i]) + from[i];
+        });
+      });
+      dx.finish();
+    }
   });
 }
 

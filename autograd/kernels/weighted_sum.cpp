@@ -49,6 +49,29 @@ template <class T> void forward(const Tensor& weights, const Tensor& values, Ten
            });
 }
 
+// dh += w dc, or = where fresh, unless dh is null; gives dc . h. `Whole`: d is a number of whole packs.
+template <class T, bool Whole> T backward_row(std::int64_t d, T w, const T* h, const T* dc, T* dh, bool fresh) {
+  using P = Pack<T>;
+  const P weight = P::broadcast(w), zero{};
+  P total{};
+  std::int64_t j = 0;
+  for (; j + P::lanes <= d; j += P::lanes) {
+    const P p = P::load(dc + j);
+    // Products are rounded before they are added, whatever the compiler would fuse.
+    const P product = zero + p * P::load(h + j), change = zero + p * weight;
+    total = total + product;
+    if (dh) (fresh ? change : P::load(dh + j) + change).store(dh + j);
+  }
+  if constexpr (!Whole) {
+    const int rest = static_cast<int>(d - j);
+    const P p = P::load_first(dc + j, rest);
+    const P product = zero + p * P::load_first(h + j, rest), change = zero + p * weight;
+    total = total + product;
+    if (dh) (fresh ? change : P::load_first(dh + j, rest) + change).store_first(dh + j, rest);
+  }
+  return total.sum();
+}
+
 // dw_i = dc . h_i and dh_i = w_i dc.
 template <class T>
 void backward(const Tensor& weights, const Tensor& values, const Tensor& dc, RowGradient& dw, RowGradient& dh) {
@@ -56,21 +79,15 @@ void backward(const Tensor& weights, const Tensor& values, const Tensor& dc, Row
   const T *w = weights.data<T>(), *h = values.data<T>(), *dy = dc.data<T>();
   T *to_w = dw.data<T>(), *to_h = dh.data<T>();
   const bool fresh_w = dw.fresh(), fresh_h = dh.fresh();
+  const auto row_of = d % Pack<T>::lanes == 0 ? backward_row<T, true> : backward_row<T, false>;
   parallel(dc.shape()[0], 1, 0.15 * static_cast<double>(values.size()),
-           [=, row = values.strides()[1]](auto b, auto end) {
+           [=, row = values.strides()[1]](std::int64_t b, std::int64_t end) {
              for (; b < end; ++b) {
                for (std::int64_t i = 0; i < length; ++i) {
-                 const T* h_i = h + b * entry + i * row;
                  const std::int64_t at = b * length + i;
-                 const Pack<T> weight = Pack<T>::broadcast(w[at]);
-                 Pack<T> total{};
-                 for_each_pack(dy + b * d, d, T{0}, [&](std::int64_t j, Pack<T> p, int count) {
-                   total = total + p * read(h_i + j, count);
-                   if (!to_h) return;
-                   T* place = to_h + at * d + j;
-                   write(fresh_h ? p * weight : read(place, count) + p * weight, place, count);
-                 });
-                 if (to_w) to_w[at] = (fresh_w ? T{0} : to_w[at]) + total.sum();
+                 const T sum =
+                     row_of(d, w[at], h + b * entry + i * row, dy + b * d, to_h ? to_h + at * d : nullptr, fresh_h);
+                 if (to_w) to_w[at] = (fresh_w ? T{0} : to_w[at]) + sum;
                }
              }
            });

@@ -18,25 +18,28 @@ bool Contract::fits(const Given* given, std::size_t count) const {
       const Row& row = table_[i];
       if (!given[i].shape) {
         if (given[i].number == 0) continue;
-        if (row.name == "G") gates = given[i].number;
+        if (row.gates) gates = given[i].number;
         std::int64_t& known = bound[static_cast<std::size_t>(row.axes[0].terms[0].symbol)];
         if (known >= 0 && known != given[i].number) return false;
         known = given[i].number;
         continue;
       }
       const Shape& shape = *given[i].shape;
+      if (row.letters) {
+        if (shape.rank() != row.rank) return false;
+        for (int axis = 0; axis < row.rank; ++axis) {
+          std::int64_t& known =
+              bound[static_cast<std::size_t>(row.axes[static_cast<std::size_t>(axis)].terms[0].symbol)];
+          if (known < 0) known = shape[axis];
+          else if (known != shape[axis]) return false;
+        }
+        continue;
+      }
       const int first = row.leading ? shape.rank() - row.rank : 0;
       if (row.leading ? first < 1 : shape.rank() != row.rank) return false;
       for (int axis = 0; axis < row.rank; ++axis) {
         const Length& length = row.axes[static_cast<std::size_t>(axis)];
         std::int64_t left = shape[first + axis];
-        const Term& alone = length.terms[0];
-        if (length.count == 1 && !alone.gates && alone.factor == 1) {  // as most are
-          std::int64_t& known = bound[static_cast<std::size_t>(alone.symbol)];
-          if (known < 0) known = left;
-          else if (known != left) return false;
-          continue;
-        }
         const Term* open = nullptr;
         int letters = 0;
         for (int k = 0; k < length.count; ++k) {

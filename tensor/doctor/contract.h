@@ -58,6 +58,8 @@ class Contract {
     std::string_view name;
     std::array<Length, max_rank> axes{};
     int rank = 0;
+    bool letters = true;     // every length is one letter, as most are
+    bool gates = false;      // the number G
     bool leading = false;    // "(..., d_in)": any axes in front, at least one
     bool number = false;     // no parentheses: a number that the layer was made with, or G. Never wrong itself
     bool parameter = false;  // stands before the ';': made with the layer
@@ -143,6 +145,7 @@ class Contract {
       if (row.name.empty()) throw "a name is missing in a contract";
       if (!next_is(text, at, '(')) {
         row.number = true;
+        row.gates = row.name == "G";
         row.rank = 1;
         row.axes[0].terms[0].symbol = symbol_of(row.name.substr(row.name.rfind('.') + 1));
         row.axes[0].count = 1;
@@ -152,12 +155,15 @@ class Contract {
         while (at < text.size() && text[at] == ' ') ++at;
         if (text.substr(at, 3) == "...") {
           row.leading = true;
+          row.letters = false;
           at += 3;
           continue;
         }
         Length& length = row.axes[static_cast<std::size_t>(row.rank++)];
         do length.terms[static_cast<std::size_t>(length.count++)] = term(text, at);
         while (next_is(text, at, '+'));
+        const Term& alone = length.terms[0];
+        if (length.count > 1 || alone.gates || alone.factor > 1) row.letters = false;
       } while (next_is(text, at, ','));
       if (!next_is(text, at, ')')) throw "a ')' is missing in a contract";
     }

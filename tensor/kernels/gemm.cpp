@@ -249,9 +249,6 @@ void gemm_plain(const GemmSize& size, const Strided<const T>& a, const Strided<c
 template <class T>
 void gemm_shared(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
                  Rows<const T> plus) {
-  // What stays on one thread and in cache is not divided at all: the products of a batch of 1 take less time than that.
-  if (threads_in_use() == 1 && size.k <= deepest && size.m * size.k <= half_cache<T>)
-    return gemm_rows<T>(size, a, b, b_row, c, plus);
   constexpr std::int64_t columns = 4 * Pack<T>::lanes, rows = 2 * most_rows;
   const double nanoseconds = gemm_nanoseconds<T>(size);
   if (size.n / columns >= size.m / rows) {
@@ -300,14 +297,25 @@ void gemm_upright(const GemmSize& size, const Strided<const T>& a, Strided<const
 }  // namespace
 
 template <class T>
-void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& b, const Strided<T>& c,
-          const Strided<const T>& plus) {
-  if (plain_kernels()) return gemm_plain(size, a, b, c, plus);
-  if (size.m == 0 || size.n == 0) return;
-  if (c.column == 1 || size.n == 1 || (c.row != 1 && size.m != 1)) return gemm_upright(size, a, b, c, plus);
-  // C stands on its side: C' = B' A'
-  const auto turned = [](auto x) { return decltype(x){x.data, x.column, x.row}; };
-  gemm_upright<T>({size.n, size.m, size.k}, turned(b), turned(a), turned(c), turned(plus));
+void gemm(const GemmSize& given, const Strided<const T>& first, const Strided<const T>& second,
+          const Strided<T>& target, const Strided<const T>& added) {
+  if (plain_kernels()) return gemm_plain(given, first, second, target, added);
+  if (given.m == 0 || given.n == 0) return;
+  GemmSize size = given;
+  Strided<const T> a = first, b = second, plus = added;
+  Strided<T> c = target;
+  if (c.column != 1 && size.n > 1 && (c.row == 1 || size.m == 1)) {  // C stands on its side: C' = B' A'
+    size = {given.n, given.m, given.k};
+    a = {second.data, second.column, second.row};
+    b = {first.data, first.column, first.row};
+    c = {target.data, target.column, target.row};
+    plus = {added.data, added.column, added.row};
+  }
+  // What stays on one thread and in cache is not divided: the products of a batch of 1 take less time than that.
+  const bool small = threads_in_use() == 1 && size.k <= deepest && size.m * size.k <= half_cache<T>;
+  if (small && b.column == 1 && c.column == 1)
+    return gemm_rows<T>(size, a, b.data, b.row, {c.data, c.row}, {plus.data, plus.row});
+  gemm_upright<T>(size, a, b, c, plus);
 }
 
 template void gemm<float>(const GemmSize&, const Strided<const float>&, const Strided<const float>&,

@@ -180,8 +180,13 @@ TEST_CASE("an empty batch gives an empty product") {
 
 TEST_CASE("matmul_into adds into a target of any layout") {
   for (Layout into : matrix_layouts) {
-    for (const std::array<std::int64_t, 3>& sizes :
-         {std::array<std::int64_t, 3>{3, 4, 5}, {1, 4, 5}, {5, 4, 1}, {12, 3, 35}, {2, 0, 3}}) {
+    for (const std::array<std::int64_t, 3>& sizes : {std::array<std::int64_t, 3>{3, 4, 5},
+                                                     {1, 4, 5},
+                                                     {5, 4, 1},
+                                                     {12, 3, 35},
+                                                     {2, 0, 3},
+                                                     {5, 1, 37},
+                                                     {2, 5, 120}}) {
       const std::int64_t m = sizes[0], k = sizes[1], n = sizes[2];
       for (DType dtype : {f32, f64}) {
         INFO(m, " x ", k, " x ", n, " into ", name_of(into));
