@@ -138,7 +138,7 @@ template <class T, std::size_t... k> struct BackwardLoops<T, std::index_sequence
                                 &(dx[k].whole ? dx[k].whole->strides() : x[k].whole->strides())...});
     if (all.dense() && threads_in_use() == 1) return dense(all.row_length(), upstream, value, to, fresh);
     all.template share<T>({upstream, value[k]..., to[k]...}, {false, (value[k] == nullptr)..., (to[k] != nullptr)...},
-                          1.0, [&](const Loop& loop) {
+                          0.2 * (2 * n + 1), [&](const Loop& loop) {
                             loop.for_each_plane([&](const Steps& offset) {
                               rows(upstream + offset[0], {value[k] + offset[1 + k]...},
                                    {(to[k] ? to[k] + offset[1 + n + k] : nullptr)...}, fresh, loop.row_strides(),

@@ -96,7 +96,7 @@ template <class T, std::size_t... k> struct RowLoops<T, std::index_sequence<k...
                              const std::array<const T*, n>& from) const {
     const StridedLoop<n + 1> all(shape, strides);
     if (all.dense() && threads_in_use() == 1) return dense(all.row_length(), to, from[k]...);
-    all.template share<T>({to, from[k]...}, {true}, 0.5, [&](const StridedLoop<n + 1>& loop) {
+    all.template share<T>({to, from[k]...}, {true}, 0.15 * (n + 1), [&](const StridedLoop<n + 1>& loop) {
       loop.for_each_plane([&](const Steps& offset) {
         rows(to + offset[0], {from[k] + offset[k + 1]...}, loop.row_strides(), loop.row_steps(), loop.row_length(),
              loop.rows());

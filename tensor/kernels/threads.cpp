@@ -1,9 +1,10 @@
 // The threads that wait for parts.
 //
-// A caller publishes its work and begins with the first part; helpers that see it enter, take parts one by one, and
-// leave. The caller never waits for a helper to come: when all parts are taken it closes the work, and waits only until
-// those inside have left. A helper looks for new work for a moment, because the next product of a step follows within
-// microseconds, and then sleeps.
+// A caller publishes its work and takes parts from the first one on; helpers that see it enter, take parts from the last
+// one back, and leave. So a part falls to the same core time after time, more or less, and finds its numbers in that
+// core's cache: columns of a weight and of its gradient. The caller never waits for a helper to come: when all parts are
+// taken it closes the work, and waits only until those inside have left. A helper looks for new work for a moment,
+// because the next product of a step follows within microseconds, and then sleeps.
 //
 // A helper that loses its core in the middle of a part makes the caller wait for milliseconds. What was lost in this way
 // is measured, and for thirty times as long the caller works alone: so a busy machine costs some percent, no more.
@@ -26,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-constexpr microseconds looks_for_work{100}, normal_wait{20}, cost_of_calling{3};
+constexpr microseconds looks_for_work{100}, normal_wait{20};
 constexpr int alone_after_loss = 30;
 // Once there is a second thread, counting references takes locked instructions: small models stay without.
 constexpr std::int64_t parts_worth_a_thread = 8;
@@ -55,14 +56,16 @@ class Helpers {
     if (helpers_.empty() && n / length < parts_worth_a_thread) return false;
     if (!call_up(count)) return false;
     n_ = n, length_ = length, part_ = part, work_ = work, helpers_wanted_ = count;
+    parts_ = (n + length - 1) / length;
     failed_at_ = n;
     failure_ = nullptr;
-    next_.store(0, std::memory_order_relaxed);
-    helped_.store(false, std::memory_order_relaxed);
+    taken_.store(0, std::memory_order_relaxed);
+    from_the_end_.store(0, std::memory_order_relaxed);
     open_ = true;
     ++calls_;
     calls_.notify_all();  // a call to the system only where somebody sleeps
-    take_parts();
+    std::int64_t from_the_start = 0;
+    take_parts([&] { return from_the_start++; });
     const Clock::time_point done = Clock::now();
     open_ = false;
     Clock::duration lost{};
@@ -72,7 +75,6 @@ class Helpers {
       else pause();
     }
     lost -= std::max<Clock::duration>(normal_wait, done - start);  // up to there, alone would have been no quicker
-    if (!helped_.load(std::memory_order_relaxed)) lost = cost_of_calling;
     if (lost > Clock::duration::zero()) alone_until_ = Clock::now() + alone_after_loss * lost;
     if (failure_) std::rethrow_exception(failure_);
     return true;
@@ -93,11 +95,9 @@ class Helpers {
     return !helpers_.empty();
   }
 
-  bool take_parts() {
-    bool any = false;
-    for (;; any = true) {
-      const std::int64_t first = next_.fetch_add(length_, std::memory_order_relaxed);
-      if (first >= n_) return any;
+  template <class Next> void take_parts(Next next) {
+    while (taken_.fetch_add(1, std::memory_order_relaxed) < parts_) {
+      const std::int64_t first = next() * length_;
       try {
         part_(work_, first, std::min(n_, first + length_));
       } catch (...) {
@@ -120,7 +120,8 @@ class Helpers {
       // Entering is announced first and then looked whether there still is work: the caller closes it first and then
       // looks whether somebody is inside. One of the two sees the other.
       ++inside_;
-      if (open_ && number < helpers_wanted_ && take_parts()) helped_.store(true, std::memory_order_relaxed);
+      if (open_ && number < helpers_wanted_)
+        take_parts([&] { return parts_ - 1 - from_the_end_.fetch_add(1, std::memory_order_relaxed); });
       --inside_;
     }
   }
@@ -130,15 +131,15 @@ class Helpers {
   std::vector<std::thread> helpers_;
   Clock::time_point alone_until_{};
   // The work: written while nobody is inside, read by those inside.
-  std::int64_t n_ = 0, length_ = 1, failed_at_ = 0;
+  std::int64_t n_ = 0, length_ = 1, parts_ = 0, failed_at_ = 0;
   detail::Part part_ = nullptr;
   void* work_ = nullptr;
   int helpers_wanted_ = 0;
   std::exception_ptr failure_;
-  alignas(64) std::atomic<std::int64_t> next_{0};
+  alignas(64) std::atomic<std::int64_t> taken_{0}, from_the_end_{0};
   alignas(64) std::atomic<int> calls_{0};
   alignas(64) std::atomic<int> inside_{0};
-  std::atomic<bool> open_{false}, helped_{false}, stop_{false};
+  std::atomic<bool> open_{false}, stop_{false};
 };
 
 }  // namespace
