@@ -302,7 +302,7 @@ Tensor copy(const Tensor& x) {
 }
 
 void fill_(Tensor& x, double value) {
-  if (x.packed()) {
+  if (x.made_dense() || x.packed()) {
     dispatch(x.dtype(),
              [&](auto t) { std::fill_n(x.mutable_data<decltype(t)>(), x.size(), static_cast<decltype(t)>(value)); });
     return;

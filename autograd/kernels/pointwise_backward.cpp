@@ -41,23 +41,30 @@ void pointwise_backward_plain(const Tensor& dy, std::size_t n, const Piece<const
 void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bool* wholly, Tensor* room, Tensor** dx,
                      bool* fresh) {
   bool apart = true;  // no two operands can meet in one gradient
-  for (std::size_t i = 1; i < n && apart; ++i) {
-    apart = !in.node(of[i]).is_view && !in.node(of[0]).is_view;
-    for (std::size_t j = 0; j < i; ++j) apart = apart && of[j] != of[i];
-  }
+  std::uint32_t seen = 0;
   for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t input = 1u << of[i];
+    apart = apart && !(seen & input) && (n == 1 || !in.node(of[i]).is_view);
+    seen |= input;
+  }
+  std::array<std::size_t, 32> first;  // operand of an input: what it got serves all others of the same input
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t input = 1u << of[i];
+    if (!(seen & input)) {
+      dx[i] = dx[first[of[i]]];
+      continue;
+    }
+    seen &= ~input;
+    first[of[i]] = i;
     if (!in.needs(of[i])) continue;
-    std::size_t same = 0;  // the first operand that is the same input: what it got serves all of them
-    while (of[same] != of[i]) ++same;
-    if (same < i) dx[i] = dx[same];
-    else if (wholly[i] && apart) dx[i] = &place_over_dy(in, of[i], room[i], fresh[i]);
+    if (wholly[i] && apart) dx[i] = &place_over_dy(in, of[i], room[i], fresh[i]);
     else dx[i] = &in.node(of[i]).place(room[i], fresh[i]);
   }
   for (std::size_t i = 0; i < n; ++i) {
     if (!fresh[i] || (wholly[i] && apart)) continue;
     bool alone = wholly[i];
-    for (std::size_t j = 0; j < n; ++j)
-      alone = alone && (j == i || !dx[j] || dx[j]->buffer().get() != dx[i]->buffer().get());
+    for (std::size_t j = 0; alone && j < n; ++j)
+      alone = j == i || !dx[j] || dx[j]->buffer().get() != dx[i]->buffer().get();
     if (alone) continue;
     fill_(*dx[i], 0);
     fresh[i] = false;

@@ -26,19 +26,20 @@ Tape newest_first(Node* root) {
   const std::uint64_t mark = next_mark.fetch_add(1, std::memory_order_relaxed);
   struct Found {
     std::uint64_t id;
-    Ref<Node> node;
+    Node* node;  // held by the root, or by what it leads to
   };
+  thread_local std::vector<Found> found;  // keeps its memory from one run to the next
+  found.clear();
   Tape tape;
-  std::vector<Found> found;
   const auto visit = [&](Node& node) {
     tape.untouched = tape.untouched && !node.freed && !node.grad.defined();
-    found.push_back({node.id, Ref<Node>(&node)});
+    found.push_back({node.id, &node});
   };
   root->mark = mark;
   visit(*root);
   std::uint64_t oldest = root->id;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    for (const Node::Edge& edge : found[i].node.get()->inputs) {
+    for (const Node::Edge& edge : found[i].node->inputs) {
       Node& input = *edge.node;
       if (input.mark == mark || !input.requires_grad) continue;
       input.mark = mark;
@@ -49,10 +50,10 @@ Tape newest_first(Node* root) {
   }
   if ((root->id - oldest) / 8 > found.size()) {
     std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.id > b.id; });
-    for (Found& f : found) tape.nodes.push_back(std::move(f.node));
+    for (const Found& f : found) tape.nodes.emplace_back(f.node);
   } else {
     tape.nodes.resize(root->id - oldest + 1);
-    for (Found& f : found) tape.nodes[root->id - f.id] = std::move(f.node);
+    for (const Found& f : found) tape.nodes[root->id - f.id] = Ref<Node>(f.node);
   }
   return tape;
 }

@@ -49,46 +49,44 @@ template <class T> void forward(const Tensor& weights, const Tensor& values, Ten
            });
 }
 
-// dh += w dc, or = where fresh, unless dh is null; gives dc . h. `Whole`: d is a number of whole packs.
-template <class T, bool Whole> T backward_row(std::int64_t d, T w, const T* h, const T* dc, T* dh, bool fresh) {
+// dw_i = dc . h_i and dh_i = w_i dc for one entry of the batch: added, or written where fresh, and left out where null.
+// `Whole`: d is a number of whole packs.
+template <class T, bool Whole>
+void backward_entry(std::int64_t length, std::int64_t d, const T* w, const T* h, std::int64_t row, const T* dc, T* dw,
+                    bool fresh_w, T* dh, bool fresh_h) {
   using P = Pack<T>;
-  const P weight = P::broadcast(w), zero{};
-  P total{};
-  std::int64_t j = 0;
-  for (; j + P::lanes <= d; j += P::lanes) {
-    const P p = P::load(dc + j);
-    // Products are rounded before they are added, whatever the compiler would fuse.
-    const P product = zero + p * P::load(h + j), change = zero + p * weight;
-    total = total + product;
-    if (dh) (fresh ? change : P::load(dh + j) + change).store(dh + j);
+  for (std::int64_t i = 0; i < length; ++i, h += row, dh += dh ? d : 0) {
+    const P weight = P::broadcast(w[i]), zero{};
+    P total{};
+    std::int64_t j = 0;
+    for (; j + P::lanes <= d; j += P::lanes) {
+      // Products are rounded before they are added, whatever the compiler would fuse.
+      const P p = P::load(dc + j), product = zero + p * P::load(h + j), change = zero + p * weight;
+      total = total + product;
+      if (dh) (fresh_h ? change : P::load(dh + j) + change).store(dh + j);
+    }
+    if constexpr (!Whole) {
+      const int rest = static_cast<int>(d - j);
+      const P p = P::load_first(dc + j, rest), change = zero + p * weight;
+      total = total + (zero + p * P::load_first(h + j, rest));
+      if (dh) (fresh_h ? change : P::load_first(dh + j, rest) + change).store_first(dh + j, rest);
+    }
+    if (dw) dw[i] = (fresh_w ? T{0} : dw[i]) + total.sum();
   }
-  if constexpr (!Whole) {
-    const int rest = static_cast<int>(d - j);
-    const P p = P::load_first(dc + j, rest);
-    const P product = zero + p * P::load_first(h + j, rest), change = zero + p * weight;
-    total = total + product;
-    if (dh) (fresh ? change : P::load_first(dh + j, rest) + change).store_first(dh + j, rest);
-  }
-  return total.sum();
 }
 
-// dw_i = dc . h_i and dh_i = w_i dc.
 template <class T>
 void backward(const Tensor& weights, const Tensor& values, const Tensor& dc, RowGradient& dw, RowGradient& dh) {
   const std::int64_t length = values.shape()[1], d = values.shape()[2], entry = values.strides()[0];
   const T *w = weights.data<T>(), *h = values.data<T>(), *dy = dc.data<T>();
   T *to_w = dw.data<T>(), *to_h = dh.data<T>();
   const bool fresh_w = dw.fresh(), fresh_h = dh.fresh();
-  const auto row_of = d % Pack<T>::lanes == 0 ? backward_row<T, true> : backward_row<T, false>;
+  const auto one = d % Pack<T>::lanes == 0 ? backward_entry<T, true> : backward_entry<T, false>;
   parallel(dc.shape()[0], 1, 0.15 * static_cast<double>(values.size()),
            [=, row = values.strides()[1]](std::int64_t b, std::int64_t end) {
              for (; b < end; ++b) {
-               for (std::int64_t i = 0; i < length; ++i) {
-                 const std::int64_t at = b * length + i;
-                 const T sum =
-                     row_of(d, w[at], h + b * entry + i * row, dy + b * d, to_h ? to_h + at * d : nullptr, fresh_h);
-                 if (to_w) to_w[at] = (fresh_w ? T{0} : to_w[at]) + sum;
-               }
+               one(length, d, w + b * length, h + b * entry, row, dy + b * d, to_w ? to_w + b * length : nullptr,
+                   fresh_w, to_h ? to_h + b * length * d : nullptr, fresh_h);
              }
            });
 }

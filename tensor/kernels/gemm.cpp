@@ -128,15 +128,16 @@ template <class T>
 [[gnu::noinline]] std::int64_t gemm_outer(const GemmSize& size, const Strided<const T>& a, const T* b, Rows<T> c,
                                           Rows<const T> plus) {
   using P = Pack<T>;
+  const std::int64_t m = size.m, n = size.n, step = a.row;  // here, as the stores might change what is in memory
+  const T* const factors = a.data;
   std::int64_t column = 0;
-  for (; column + P::lanes <= size.n; column += P::lanes) {
+  for (; column + P::lanes <= n; column += P::lanes) {
     const P row = P::load(b + column), zero{};
     const Rows<T> to = c.at(0, column);
     const Rows<const T> added = plus.at(0, column);
-    for (std::int64_t i = 0; i < size.m; ++i) {
-      P product = zero + P::broadcast(a.data[i * a.row]) * row;  // a sum that begins with zero, as in a tile
-      if (added.first) product = P::load(added.first + i * added.step) + product;
-      product.store(to.first + i * to.step);
+    for (std::int64_t i = 0; i < m; ++i) {
+      const P product = zero + P::broadcast(factors[i * step]) * row;  // a sum that begins with zero, as in a tile
+      (added.first ? P::load(added.first + i * added.step) + product : product).store(to.first + i * to.step);
     }
   }
   return column;

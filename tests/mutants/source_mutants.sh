@@ -48,7 +48,7 @@ autograd/kernels/additive_score.cpp | k + j * k_step, k_step | k + j, k_step | a
 autograd/kernels/row_gradient.h | return fresh_ || beside_ | return fresh_ | autograd
 autograd/kernels/row_gradient.h | grad_->shape() != written | false | autograd
 autograd/kernels/weighted_sum.cpp | h.strides()[2] == 1 ? | true ? | autograd
-autograd/kernels/weighted_sum.cpp | read(place, count) + p * weight | p * weight | autograd
+autograd/kernels/weighted_sum.cpp | P::load(dh + j) + change | change | autograd
 autograd/kernels/layer_norm.cpp | - mean_g - n * mean_gn) | - mean_g) | autograd
 autograd/kernels/layer_norm.cpp | beside || dx.fresh, dgain | true, dgain | autograd
 tensor/reduce.cpp | std::isinf(shift) ? shift : shift | shift | tensor
