@@ -231,6 +231,16 @@ TEST_CASE("blocks of rows equal narrowed operands, value and gradient, in any la
     }
   }
 }
+TEST_CASE("an input and the same input seen transposed in one op, when dy could be taken over") {
+  const Var x = parameter(tensor(Shape{20, 20}, Numbers(1).many(400, -1, 1), f64));
+  const auto both = [&] {
+    const Var y = exp(x);
+    return square(pointwise(
+        "f", [](auto a, auto b) { return a * a * b; }, y, seen(y, [](const Tensor& t) { return transpose(t); })));
+  };
+  const GradientReport report = check_gradient(both, {{"x", x}});
+  CHECK_MESSAGE(report.passed, report.text());
+}
 TEST_CASE("a block beyond its row is refused as narrow refuses it") {
   const Tensor x = zeros(Shape{2, 5});
   for (std::int64_t first : {-1, 3, 6}) {
