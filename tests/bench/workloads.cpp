@@ -1,6 +1,7 @@
 // The table of cases.
 #include "tests/bench/workloads.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "autograd/check_gradient.h"
@@ -91,7 +92,7 @@ Case matmul_case(std::int64_t m, std::int64_t k, std::int64_t n) {
             const Tensor b = random_normal(Shape{k, n}, 0, 1, generator);
             auto c = std::make_shared<Tensor>(zeros(Shape{m, n}));
             const double once = 2.0 * static_cast<double>(m * n * k);
-            const int times = once < 1e6 ? 100 : 1;  // one small product is too short for a clock
+            const int times = std::max(1, static_cast<int>(1e8 / once));  // reading the clock takes half a microsecond
             Workload workload;
             workload.run = [=] {
               for (int i = 0; i < times; ++i) matmul_into(*c, a, b, false);
