@@ -120,7 +120,7 @@ autograd/check_gradient.cpp | if (!moves && input.zero_because.empty()) { | if (
 autograd/dual.h | { return 1 - y * y; } | { return 1 - y; } | autograd
 autograd/dual.h | b, -(quotient * inverse)); | b, quotient * inverse); | autograd
 autograd/kernels/pointwise_backward.h | if (step[1 + n + m] == 0) total[m].v = total[m].v + dx.v; | if (step[1 + n + m] == 0) total[m].v = dx.v; | autograd
-autograd/kernels/pointwise_backward.h | if (alone) continue; | continue; | autograd
+autograd/kernels/pointwise_backward.cpp | if (alone) continue; | continue; | autograd
 tensor/kernels/pack_math.h | 1.6666665459e-1f | 1.6667665459e-1f | tensor
 tensor/kernels/pointwise_rows.h | if (Add && stride == 0) *to += total.sum(); | if (Add && stride == 0) *to = total.sum(); | tensor
 tensor/kernels/strided_loop.h | offset[k] -= step_[axis][k] * length_[axis]; | offset[k] -= step_[axis][k]; | tensor
