@@ -15,6 +15,7 @@
 #include "nn/conventions/diagnosis_ends.h"
 #include "nn/conventions/diagnosis_gradients.h"
 #include "nn/conventions/diagnosis_masks.h"
+#include "nn/conventions/diagnosis_padding.h"
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/formulas.h"
 #include "nn/conventions/grammar_search.h"
@@ -96,6 +97,7 @@ class Search {
     apart_ = single_ ? 1e-3 : 1e-4;
     given_ = trace.arrays;
     set_base();
+    padding_is_other_ = trace.kind == TraceKind::recurrent && holds_other_numbers(given_, trace.directions);
   }
 
   Verdict run() {
@@ -543,6 +545,8 @@ class Search {
     if (hits.empty() && explained_by_final_states(group, level0)) return;
     if (hits.empty() && explained_by_one_layer(group, level0)) return;
     if (hits.empty() && explained_by_mask(group, level0)) return;
+    if (hits.empty() && right_but_behind_the_end(group, level0)) return find(group);
+    if (hits.empty()) hits = found_without_padding(group, tried);
     if (hits.empty() && outputs_are_right(group, level0)) return unknown(group, tried);
     if (hits.empty() && explained_by_outputs(group, level0)) return;
     if (hits.empty() && explained_by_rows(group, level0)) return;
@@ -623,6 +627,70 @@ class Search {
       else made.push_back(decoder_formula(model, on, stage, whole));
     }
     return made;
+  }
+
+  // A right run, whatever stands behind the end: from now on nothing stands there.
+  bool right_but_behind_the_end(const Group& group, const std::vector<Scored>& free_ones) {
+    if (!padding_is_other_ || group.outputs.front() != "h") return false;
+    for (const Scored& s : free_ones) {
+      const std::optional<Array> states = states_of(group, s.hypothesis);
+      if (!states || !agrees_at_real_positions(given_, *states, tolerance_)) continue;
+      padding_ = behind_the_end(given_, *build(group, s.hypothesis), trace_.directions, tolerance_);
+      forget_padding();
+      if (padding_->read_on) verdict_.findings.push_back(of_padding(group));
+      return true;
+    }
+    return false;
+  }
+
+  Finding of_padding(const Group& group) const {
+    Finding f;
+    f.code = "RUN_OUTPUT_BEHIND_END";
+    f.error = false;
+    f.kind = Kind::mask;
+    f.where = where_of(group);
+    f.sentence = padding_->what;
+    f.used = "h behind the end = RNN(padding, h of the last real position)";
+    f.paper = "h behind the end: 0 (PyTorch's packed sequences) or the last state (Keras)";
+    f.fix = {"nothing to fix as long as nobody reads them; t < length writes real positions only",
+             "只要没有人读取就无需修改；用 t < length 则只写真实位置"};
+    f.test = "append padding: CHECK(outputs behind the end are 0);";
+    return f;
+  }
+
+  // A hypothesis with one mistake that agrees at all real positions. Not where the cell runs on with this mistake: that
+  // is a second one.
+  std::vector<Scored> found_without_padding(const Group& group, std::vector<Scored>& tried) {
+    if (!padding_is_other_ || group.outputs.front() != "h") return {};
+    const Arrays whole = given_;
+    say_padding_is_not_compared();
+    forget_padding();
+    for (Scored& s : tried) s.residual = residual(group, s.hypothesis);
+    std::vector<Scored> hits = matching(group, tried);
+    const bool read_on = std::any_of(hits.begin(), hits.end(), [&](const Scored& s) {
+      auto model = build(group, s.hypothesis);
+      model->run.after_end = model->both.after_end = AfterEnd::run_on;
+      return residual(group, *model, whole) < tolerance_;
+    });
+    if (!hits.empty() && !read_on) return hits;
+    given_ = whole;
+    padding_.reset();
+    padding_is_other_ = true;
+    scales_.clear();
+    choose_what_is_seen();
+    return {};
+  }
+
+  // Of what compares real positions only.
+  void say_padding_is_not_compared() {
+    if (padding_is_other_) padding_ = {{"outputs behind the end are not compared", "序列结束之后的输出不参与比较"}};
+  }
+
+  void forget_padding() {
+    given_["h"] = without_padding(given_);
+    padding_is_other_ = false;
+    scales_.clear();
+    choose_what_is_seen();
   }
 
   // The run's h by a hypothesis without mistakes; nothing where it has some, or where sizes do not go with it.
@@ -733,6 +801,7 @@ class Search {
         found.push_back(f);
       }
       if (found.empty()) continue;
+      say_padding_is_not_compared();
       for (std::size_t i : group.fields)
         if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
       report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
@@ -1207,6 +1276,7 @@ class Search {
     left_ -= std::min(left_, found.work);
     if (found.findings.empty()) return false;
     const Hypothesis& h = models[found.id].hypothesis;
+    say_padding_is_not_compared();
     for (std::size_t i : group.fields)
       if (chosen_[i] <= 0 || h[i] > 0) chosen_[i] = h[i];
     report(group, h, {codes(group, h)}, {}, 1);
@@ -1344,6 +1414,11 @@ class Search {
     for (std::size_t i : group.fields) {
       if (h[i] < 0) continue;
       const Option& o = option(i, h[i]);
+      const bool unseen = padding_ && std::string("after_end") == all_[i].name && o.level != Level::error;
+      if (unseen) {
+        follows_en_.push_back(padding_->what.en), follows_zh_.push_back(padding_->what.zh);
+        continue;
+      }
       verdict_.choices.push_back(name_of_choice(i, h[i]));
       const bool error = o.level == Level::error || (o.level == Level::choice && !kept(all_[i].name, o.id));
       const bool undecided =
@@ -1890,6 +1965,9 @@ class Search {
   Hypothesis chosen_;
   std::map<std::size_t, std::set<int>> open_;  // field -> options that no group tells from the chosen one
   bool single_ = false, named_unknown_ = false;
+  // What h holds behind the end where that is neither 0 nor the last state, and whether it still stands in given_.
+  std::optional<BehindTheEnd> padding_;
+  bool padding_is_other_ = false;
   bool forward_differs_ = false;  // in a way that the model of the gradients does not have
   std::size_t misfits_ = 0, attempts_ = 0;
   // Numbers that the grammar may compute for one of its searches, and for all that are still to come.

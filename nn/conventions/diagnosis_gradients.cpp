@@ -552,6 +552,27 @@ class Gradients {
 
   bool equal(const Array& a, const Vec& b) const { return a.data.size() == b.size() && close(a.data, b, a); }
 
+  // Whether the right gradients stand to each other as these do, like those of two biases that are added: that both are
+  // wrong alike says nothing. Where no formula gives the right ones, differences at the same entries have to do.
+  bool so_by_theory(const Wrong& w, const std::string& other, bool turned, double factor) const {
+    const Array *own = reference::find(reading_->exact, w.name), *right = reference::find(reading_->exact, other);
+    Vec wanted;
+    if (own && right) {
+      wanted = turned ? transposed(*right).data : right->data;
+    } else if (!turned && reference::find(inputs_, uses_of(other)[0]) && !outputs_.count(other)) {
+      try {
+        wanted = differences(
+            other, [&](const Arrays& at) { return loss_at(at); }, entries_);
+      } catch (const std::invalid_argument&) {
+        return true;  // not in this reading: nothing is known, nothing is said
+      }
+    } else {
+      return true;
+    }
+    for (double& x : wanted) x *= factor;
+    return close(own && right ? own->data : w.numeric, wanted, *w.analytic);
+  }
+
   // The gradient of another array, perhaps transposed or times a number, in the place of its own.
   bool looks_like_another(const Wrong& w) {
     const Array& g = *w.analytic;
@@ -566,13 +587,12 @@ class Gradients {
         const bool flipped = other.shape.size() == 2 && g.shape == Dims{other.shape[1], other.shape[0]};
         if (name == w.name || (other.shape != g.shape && !flipped)) continue;
         const Array* right = reference::find(reading_->exact, w.name);
-        if (right && right->shape == other.shape && equal(*right, other.data)) continue;  // they are the same by theory
         for (const bool turned : {false, true}) {
           if (turned ? !flipped : other.shape != g.shape) continue;
           for (const auto& [k, said] : factors) {
             Vec scaled = turned ? transposed(other).data : other.data;
             for (double& x : scaled) x *= k;
-            if (!equal(g, scaled)) continue;
+            if (!equal(g, scaled) || so_by_theory(w, name, turned, k)) continue;
             Words what = {
                 "the gradient of % is the gradient of " + shown(name) + (turned ? ", transposed" : "") + said.en,
                 "% 的梯度是 " + shown(name) + " 的梯度" + (turned ? "的转置" : "") + said.zh};
