@@ -132,13 +132,16 @@ template <class T, std::size_t... k> struct BackwardLoops<T, std::index_sequence
     const std::array<const T*, n> value{x[k].whole->template data<T>() + x[k].further...};
     const std::array<T*, n> to{(dx[k].whole ? dx[k].whole->template mutable_data<T>() + dx[k].further : nullptr)...};
     const T* upstream = dy.data<T>();
-    if (threads_in_use() == 1 && (dy.made_dense() && ... && (x[k].dense && (!dx[k].whole || dx[k].dense))))
-      return dense(dy.size(), upstream, value, to, fresh);
+    const std::int64_t size = dy.size();
+    if ((dy.made_dense() && ... && (x[k].dense && (!dx[k].whole || dx[k].dense))) &&
+        !worth_dividing(Loop::nanoseconds(static_cast<double>(size))))
+      return dense(size, upstream, value, to, fresh);
     const Loop all(dy.shape(), {&dy.strides(), &x[k].whole->strides()...,
                                 &(dx[k].whole ? dx[k].whole->strides() : x[k].whole->strides())...});
-    if (all.dense() && threads_in_use() == 1) return dense(all.row_length(), upstream, value, to, fresh);
+    if (all.dense() && !worth_dividing(Loop::nanoseconds(static_cast<double>(size))))
+      return dense(size, upstream, value, to, fresh);
     all.template share<T>({upstream, value[k]..., to[k]...}, {false, (value[k] == nullptr)..., (to[k] != nullptr)...},
-                          0.2 * (2 * n + 1), [&](const Loop& loop) {
+                          [&](const Loop& loop) {
                             loop.for_each_plane([&](const Steps& offset) {
                               rows(upstream + offset[0], {value[k] + offset[1 + k]...},
                                    {(to[k] ? to[k] + offset[1 + n + k] : nullptr)...}, fresh, loop.row_strides(),

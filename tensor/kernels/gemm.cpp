@@ -313,7 +313,8 @@ void gemm(const GemmSize& given, const Strided<const T>& first, const Strided<co
     plus = {added.data, added.column, added.row};
   }
   // What stays on one thread and in cache is not divided: the products of a batch of 1 take less time than that.
-  const bool small = threads_in_use() == 1 && size.k <= deepest && size.m * size.k <= half_cache<T>;
+  const bool small =
+      size.k <= deepest && size.m * size.k <= half_cache<T> && !worth_dividing(gemm_nanoseconds<T>(size));
   if (small && b.column == 1 && c.column == 1)
     return gemm_rows<T>(size, a, b.data, b.row, {c.data, c.row}, {plus.data, plus.row});
   gemm_upright<T>(size, a, b, c, plus);

@@ -95,8 +95,9 @@ template <class T, std::size_t... k> struct RowLoops<T, std::index_sequence<k...
   [[gnu::noinline]] void run(const Shape& shape, const std::array<const Extents*, n + 1>& strides, T* to,
                              const std::array<const T*, n>& from) const {
     const StridedLoop<n + 1> all(shape, strides);
-    if (all.dense() && threads_in_use() == 1) return dense(all.row_length(), to, from[k]...);
-    all.template share<T>({to, from[k]...}, {true}, 0.15 * (n + 1), [&](const StridedLoop<n + 1>& loop) {
+    if (all.dense() && !worth_dividing(all.nanoseconds(static_cast<double>(all.row_length()))))
+      return dense(all.row_length(), to, from[k]...);
+    all.template share<T>({to, from[k]...}, {true}, [&](const StridedLoop<n + 1>& loop) {
       loop.for_each_plane([&](const Steps& offset) {
         rows(to + offset[0], {from[k] + offset[k + 1]...}, loop.row_strides(), loop.row_steps(), loop.row_length(),
              loop.rows());
@@ -117,8 +118,10 @@ extern template struct RowLoops<double, std::make_index_sequence<3>>;
 // summed in a register first.
 template <class T, bool Add, class F, class... From> void pointwise_rows(Tensor& target, F, const From&... from) {
   T* to = target.mutable_data<T>();
-  if (threads_in_use() == 1 && (target.made_dense() && ... && from.made_dense()))
-    return run_dense<T, Add, F>(target.size(), to, from.template data<T>()...);
+  const std::int64_t size = target.size();
+  if ((target.made_dense() && ... && from.made_dense()) &&
+      !worth_dividing(StridedLoop<sizeof...(From) + 1>::nanoseconds(static_cast<double>(size))))
+    return run_dense<T, Add, F>(size, to, from.template data<T>()...);
   [&]<std::size_t... k>(std::index_sequence<k...>) {
     static constexpr RowLoops<T, std::index_sequence<k...>> loops{run_dense<T, Add, F>, run_rows<T, Add, F, k...>};
     loops.run(target.shape(), {&target.strides(), &from.strides()...}, to, {from.template data<T>()...});

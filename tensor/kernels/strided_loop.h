@@ -50,6 +50,9 @@ template <int N> class StridedLoop {
     }
   }
 
+  // About what a loop over so many elements takes on one thread: most of it is reading and writing the operands.
+  static double nanoseconds(double size) { return 0.2 * N * size; }
+
   bool dense() const { return dense_; }  // all of them are one row, every operand without gaps
   std::int64_t row_length() const { return length_[rank_ - 1]; }
   const std::array<std::int64_t, N>& row_strides() const { return step_[rank_ - 1]; }
@@ -80,13 +83,12 @@ template <int N> class StridedLoop {
   // operand lies, and `written` whether run writes it. The elements are divided along the outermost axis on which none
   // of those is stretched, so that no number is written by two parts.
   template <class T, class Run>
-  void share(const std::array<const T*, N>& memory, const std::array<bool, N>& written, double nanoseconds_each,
-             Run run) const {
-    const int axis = threads_in_use() == 1 ? -1 : axis_to_share(memory, written);
-    if (axis < 0) return run(*this);
+  void share(const std::array<const T*, N>& memory, const std::array<bool, N>& written, Run run) const {
     double size = 1;
     for (int a = 0; a < rank_; ++a) size *= static_cast<double>(length_[a]);
-    parallel(length_[axis], axis == rank_ - 1 ? pack<T> : 1, nanoseconds_each * size,
+    const int axis = worth_dividing(nanoseconds(size)) ? axis_to_share(memory, written) : -1;
+    if (axis < 0) return run(*this);
+    parallel(length_[axis], axis == rank_ - 1 ? pack<T> : 1, nanoseconds(size),
              [&](std::int64_t first, std::int64_t end) {
                StridedLoop part = *this;
                part.length_[axis] = end - first;

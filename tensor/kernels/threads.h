@@ -29,10 +29,14 @@ inline constexpr double worth_sharing = 20'000, worth_a_part = 5'000;
 
 inline int threads_in_use() { return detail::thread_limit; }
 
+// Whether work that takes about so long on one thread is given to several. Where not, whoever has a quicker way to do it
+// alone takes that.
+inline bool worth_dividing(double nanoseconds) { return threads_in_use() > 1 && nanoseconds >= detail::worth_sharing; }
+
 // Calls f(first, end) for ranges that cover [0, n) once, each but the last a multiple of `grain` long. `nanoseconds`:
 // about what all of it takes on one thread; where that is little, f(0, n) is called.
 template <class F> void parallel(std::int64_t n, std::int64_t grain, double nanoseconds, F f) {
-  if (threads_in_use() == 1 || nanoseconds < detail::worth_sharing || n <= grain) return f(std::int64_t{0}, n);
+  if (!worth_dividing(nanoseconds) || n <= grain) return f(std::int64_t{0}, n);
   const std::int64_t grains = (n + grain - 1) / grain;
   const std::int64_t parts =
       std::min({grains, static_cast<std::int64_t>(nanoseconds / detail::worth_a_part), std::int64_t{64}});
