@@ -14,9 +14,11 @@
 
 #include "nn/conventions/diagnosis_ends.h"
 #include "nn/conventions/diagnosis_gradients.h"
+#include "nn/conventions/diagnosis_layers.h"
 #include "nn/conventions/diagnosis_masks.h"
 #include "nn/conventions/diagnosis_padding.h"
 #include "nn/conventions/diagnosis_stages.h"
+#include "nn/conventions/diagnosis_weights.h"
 #include "nn/conventions/formulas.h"
 #include "nn/conventions/grammar_search.h"
 #include "nn/conventions/sizes.h"
@@ -85,7 +87,7 @@ class Search {
   Search(const Trace& trace, const Options& options)
       : trace_(trace),
         options_(options),
-        claim_(find_claim(claim_of_framework(claim_said(), trace.arrays))),
+        claim_(find_claim(claim_of_framework(claim_said(), trace.arrays, trace.meta.linear_before_reset))),
         all_(fields()) {
     verdict_.claim = claim_ ? claim_->name : "";
     if (const std::string& said = claim_said(); claim_ && said != claim_->name)
@@ -98,6 +100,7 @@ class Search {
     given_ = trace.arrays;
     set_base();
     padding_is_other_ = trace.kind == TraceKind::recurrent && holds_other_numbers(given_, trace.directions);
+    judge_options();
   }
 
   Verdict run() {
@@ -136,16 +139,23 @@ class Search {
   const std::string& claim_said() const { return options_.claim.empty() ? trace_.meta.claims : options_.claim; }
   bool there(const char* name) const { return reference::find(given_, name) != nullptr; }
 
-  // Whether the claim, the owner's gate order or the gates' names allow this option.
-  bool kept(const std::string& field, const std::string& id) const {
-    if (field == "gate_order" && id != "one") {
-      if (!trace_.gates_by_name.empty()) return id == trace_.gates_by_name;
-      if (!owner_order_.empty()) return id == owner_order_;
+  // Whether the claim, the owner's gate order or the gates' names allow this option, and whether the claim prefers it.
+  bool kept(std::size_t field, int k) const { return judged_[field][static_cast<std::size_t>(k)].kept; }
+  bool preferred(std::size_t field, int k) const { return judged_[field][static_cast<std::size_t>(k)].preferred; }
+  void judge_options() {
+    static const FieldOptions none;
+    for (const Field& field : all_) {
+      judged_.emplace_back();
+      for (const Option& o : field.options) {
+        Judgement j{allowed(claim_ ? claim_->keeps : none, field.name, o.id),
+                    allowed(claim_ ? claim_->prefers : none, field.name, o.id)};
+        if (std::string(field.name) == "gate_order" && std::string(o.id) != "one") {
+          const std::string& known = trace_.gates_by_name.empty() ? owner_order_ : trace_.gates_by_name;
+          if (!known.empty()) j.kept = o.id == known;
+        }
+        judged_.back().push_back(j);
+      }
     }
-    return allowed(claim_ ? claim_->keeps : FieldOptions{}, field, id);
-  }
-  bool preferred(const std::string& field, const std::string& id) const {
-    return allowed(claim_ ? claim_->prefers : FieldOptions{}, field, id);
   }
   static bool allowed(const FieldOptions& lists, const std::string& field, const std::string& id) {
     for (const auto& [name, ids] : lists)
@@ -444,8 +454,8 @@ class Search {
     for (std::size_t i : group.fields) {
       if (h[i] < 0) continue;
       const Option& o = option(i, h[i]);
-      if (o.level == Level::error || !kept(all_[i].name, o.id)) ++t.violations;
-      if (!preferred(all_[i].name, o.id)) ++t.notes;
+      if (o.level == Level::error || !kept(i, h[i])) ++t.violations;
+      if (!preferred(i, h[i])) ++t.notes;
       else if (h[i] != 0 && o.level == Level::benign) ++t.notes;
     }
     return t;
@@ -519,14 +529,19 @@ class Search {
     choose_what_is_seen();
     misfits_ = 0;
     const std::size_t before = verdict_.tried;
-    const std::vector<Hypothesis> free_ones = combinations(group);
-    std::vector<Scored> level0;
-    for (const Hypothesis& h : free_ones) level0.push_back({h, residual(group, h)});
-    const auto list = deviations(group);
+    std::vector<Hypothesis> free_ones = combinations(group);
     const std::size_t budget = budget_for(group, seen_), most_attempts = attempts_ + 2 * options_.most;
-
+    // Those that keep the claim first: where one of them agrees, no other is looked at.
+    const auto others = std::stable_partition(free_ones.begin(), free_ones.end(),
+                                              [&](const Hypothesis& h) { return trouble(group, h).violations == 0; });
+    std::vector<Scored> level0, hits;
+    for (auto h = free_ones.begin(); h != free_ones.end(); ++h) {
+      if (h == others && !(hits = matching(group, level0)).empty()) break;
+      level0.push_back({*h, residual_at_once(group, *h)});
+    }
+    if (hits.empty()) hits = matching(group, level0);
+    const auto list = deviations(group);
     std::vector<Scored> tried = level0;
-    std::vector<Scored> hits = matching(group, level0);
     int level = 0;
     std::vector<Scored> level1;
     if (hits.empty()) {
@@ -536,7 +551,7 @@ class Search {
           if (level1.size() >= budget || attempts_ >= most_attempts) break;
           Hypothesis next = h;
           next[field] = k;
-          const double r = residual(group, next);
+          const double r = residual_at_once(group, next);
           if (r < infinite) level1.push_back({next, r});
         }
       hits = matching(group, level1);
@@ -549,6 +564,7 @@ class Search {
     if (hits.empty()) hits = found_without_padding(group, tried);
     if (hits.empty() && outputs_are_right(group, level0)) return unknown(group, tried);
     if (hits.empty() && explained_by_outputs(group, level0)) return;
+    if (hits.empty() && explained_by_weights(group, level0)) return;
     if (hits.empty() && explained_by_rows(group, level0)) return;
     if (hits.empty() && explained_by_blocks(group, level0)) return;
     if (hits.empty() && explained(group, level0, {.plain = true, .claim_kept = true})) return;
@@ -583,6 +599,14 @@ class Search {
       return;
     }
     settle(group, hits, tried, level);
+  }
+
+  // This hypothesis without mistakes is what was meant, and what was found beside it is said apart.
+  void adopt(const Group& group, const Hypothesis& h) {
+    for (std::size_t i : group.fields)
+      if (chosen_[i] <= 0 || h[i] > 0) chosen_[i] = h[i];
+    report(group, h, {codes(group, h)}, {}, 1);
+    verdict_.checked = true, forward_differs_ = true;
   }
 
   // With the plain rules of the grammar or the deep ones, from models that keep the claim or from those that do not.
@@ -802,11 +826,8 @@ class Search {
       }
       if (found.empty()) continue;
       say_padding_is_not_compared();
-      for (std::size_t i : group.fields)
-        if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
-      report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+      adopt(group, s.hypothesis);
       verdict_.findings.insert(verdict_.findings.end(), found.begin(), found.end());
-      verdict_.checked = true, forward_differs_ = true;
       verdict_.agreement = std::max(verdict_.agreement, agreement);
       return true;
     }
@@ -839,11 +860,8 @@ class Search {
         found.insert(found.end(), more.begin(), more.end());
       }
       if (found.empty()) continue;
-      for (std::size_t i : group.fields)
-        if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
-      report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+      adopt(group, s.hypothesis);
       verdict_.findings.insert(verdict_.findings.end(), found.begin(), found.end());
-      verdict_.checked = true, forward_differs_ = true;
       return true;
     }
     return false;
@@ -856,20 +874,36 @@ class Search {
       const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
       const auto found = model ? explain_by_another_mask(trace_, *model, tolerance_, verdict_.tried) : std::nullopt;
       if (!found) continue;
-      for (std::size_t i : group.fields)
-        if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
-      report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+      adopt(group, s.hypothesis);
       verdict_.findings.push_back(*found);
-      verdict_.checked = true, forward_differs_ = true;
       return true;
     }
     return false;
   }
 
-  // Several layers of which one goes wrong: its cell, its weights, or what it hands to the next.
+  // Weights that are made otherwise from right scores, or scores that know the weights of earlier steps.
+  bool explained_by_weights(const Group& group, const std::vector<Scored>& free_ones) {
+    const bool alone = std::all_of(group.stages.begin(), group.stages.end(),
+                                   [](Stage s) { return s == Stage::score || s == Stage::weights; });
+    if (trace_.kind != TraceKind::decoder || !alone || !there("alpha")) return false;
+    std::size_t left = budget_for(group, given_);
+    for (const Scored& s : free_ones) {
+      const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
+      if (!model || left < 2) continue;
+      left -= 2, ++verdict_.tried, verdict_.work += 2 * work_of(group, given_);
+      const auto found = explain_weights(trace_, *model, given_, group.outputs.front() == "e", tolerance_);
+      if (!found) continue;
+      adopt(group, s.hypothesis);
+      verdict_.findings.push_back(*found);
+      return true;
+    }
+    return false;
+  }
+
+  // Several layers or directions of which one goes wrong: its cell, its weights, what it starts from, or what it hands on.
   bool explained_by_one_layer(const Group& group, const std::vector<Scored>& free_ones) {
-    if (trace_.kind != TraceKind::recurrent || trace_.layers < 2 || group.outputs.front() == "start") return false;
-    const auto list = deviations(group);
+    const bool several = trace_.layers > 1 || trace_.directions > 1;
+    if (trace_.kind != TraceKind::recurrent || !several || group.outputs.front() == "start") return false;
     std::size_t left = budget_for(group, seen_);
     for (const Scored& s : free_ones) {
       const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
@@ -877,124 +911,35 @@ class Search {
       const auto agrees = [&](const Model& other) {
         if (left == 0) return false;
         --left, ++verdict_.tried;
-        const double r = residual(group, other, given_);
+        double r = residual(group, other, first_.empty() ? given_ : first_);
+        if (r < tolerance_) r = residual(group, other, given_);
         if (r < tolerance_) verdict_.agreement = std::max(verdict_.agreement, r);
         else verdict_.next = std::min(verdict_.next, r);
         return r < tolerance_;
       };
-      for (std::size_t l = 0; l < trace_.layers; ++l)
-        if (const std::optional<Finding> f = wrong_in_layer(l, group, s.hypothesis, *model, list, agrees)) {
-          for (std::size_t i : group.fields)
-            if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
-          report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
-          verdict_.findings.push_back(*f);
-          verdict_.checked = true, forward_differs_ = true;
-          return true;
-        }
+      if (const auto found = explain_layer({trace_, *model, other_cells(group, s.hypothesis), agrees})) {
+        adopt(group, s.hypothesis);
+        verdict_.findings.push_back(*found);
+        return true;
+      }
     }
     return false;
   }
 
-  std::optional<Finding> wrong_in_layer(std::size_t l, const Group& group, const Hypothesis& right, const Model& model,
-                                        const std::vector<std::pair<std::size_t, int>>& list,
-                                        const std::function<bool(const Model&)>& agrees) {
-    const std::string number = std::to_string(l), suffix = l ? "_l" + number : "";
-    Finding f;
-    f.where = {"layer " + number + " of the recurrent run (h)", "循环层（h）的第 " + number + " 层"};
-    f.test = "CHECK(check_reference(cell, inputs, claimed).passed);";
-    f.kind = std::holds_alternative<LstmConvention>(model.decoder.cell) ? Kind::lstm : Kind::gru;
-    std::vector<std::pair<std::size_t, int>> others = list;
-    for (std::size_t i : group.fields)  // choices, too, are wrong in one layer alone
-      for (std::size_t k = 0; k < all_[i].options.size(); ++k)
-        if (free(all_[i].options[k]) && static_cast<int>(k) != right[i]) others.emplace_back(i, static_cast<int>(k));
-    for (const auto& [field, k] : others) {
-      Hypothesis next = right;
-      next[field] = k;
-      const auto deviating = build(group, next);
-      if (!deviating || !deviating->edits.empty()) continue;
-      Model one = model;
-      one.cells.assign(trace_.layers, model.decoder.cell);
-      one.cells[l] = deviating->decoder.cell;
-      const Option& o = option(field, k);
-      if (std::string(o.code).empty() || !agrees(one)) continue;
-      f.code = o.code;
-      f.sentence = {"in layer " + number + " alone: " + o.sentence.en, "仅第 " + number + " 层：" + o.sentence.zh};
-      f.used = o.used, f.paper = o.paper;
-      f.fix = {"give layer " + number + " the cell of the other layers",
-               "第 " + number + " 层应使用与其他层相同的单元"};
-      return f;
-    }
-    for (std::size_t other = 0; other < trace_.layers; ++other)
-      for (const std::vector<const char*>& names : std::vector<std::vector<const char*>>{
-               {"W", "U", "b", "b_u"}, {"W"}, {"U"}, {"b"}, {"b_u"}, {"b", "b_u"}, {"U", "b_u"}, {"W", "b"}}) {
-        Model one = model;
-        const std::string from = other ? "_l" + std::to_string(other) : "";
-        std::string which;
-        bool fits = other != l;
-        for (const char* name : names) {
-          const Array *a = reference::find(given_, name + from), *own = reference::find(given_, name + suffix);
-          if (!a && !own && names.size() > 1) continue;
-          fits = fits && a && own && a->shape == own->shape;
-          which += (which.empty() ? "" : ", ") + std::string(name);
+  // Every option of the cell that could be wrong in one layer alone: mistakes, and choices other than the right one.
+  std::vector<OtherCell> other_cells(const Group& group, const Hypothesis& right) const {
+    std::vector<OtherCell> made;
+    for (const bool free_ones : {false, true})
+      for (std::size_t i : group.fields)
+        for (std::size_t k = 0; k < all_[i].options.size(); ++k) {
+          const Option& o = all_[i].options[k];
+          if (free(o) != free_ones || static_cast<int>(k) == right[i] || !*o.code) continue;
+          Hypothesis next = right;
+          next[i] = static_cast<int>(k);
+          if (const auto model = build(group, next); model && model->edits.empty())
+            made.push_back({&o, model->decoder.cell});
         }
-        if (!fits || which.empty()) continue;
-        one.edits.push_back([names, from, suffix](Arrays& given) {
-          for (const char* name : names)
-            if (const Array* a = reference::find(given, name + from)) given[name + suffix] = Array(*a);
-        });
-        if (!agrees(one)) continue;
-        f.code = "LAYER_WEIGHTS_OTHER", f.kind = Kind::graph;
-        f.sentence = {"layer " + number + " uses " + which + " of layer " + std::to_string(other) + ", not its own",
-                      "第 " + number + " 层用的是第 " + std::to_string(other) + " 层的 " + which + "，而不是自己的"};
-        f.used = "layer " + number + ": " + which + " of layer " + std::to_string(other);
-        f.paper = "layer " + number + ": its own " + which;
-        f.fix = {"index the parameters by the layer", "按层号取参数"};
-        return f;
-      }
-    struct Between {
-      const char* code;
-      std::string used;
-      std::function<void(const Array&, Array&)> change;
-    };
-    std::vector<Between> ways = {{"LAYER_RESIDUAL", "h + the layer's own input", [](const Array& in, Array& h) {
-                                    if (in.shape == h.shape) h.data = add(std::move(h.data), in.data);
-                                  }}};
-    for (const int by : {-1, 1, 0})
-      ways.push_back({by ? "LAYER_INPUT_OTHER_STEP" : "LAYER_INPUT_REVERSED",
-                      by < 0 ? "h_{t-1}"
-                      : by   ? "h_{t+1}"
-                             : "h read backwards",
-                      [by](const Array&, Array& h) {
-                        const Array own = h;
-                        const long T = static_cast<long>(h.dim(1));
-                        for (std::size_t b = 0; b < h.dim(0); ++b)
-                          for (long t = 0; t < T; ++t) {
-                            const long from = by ? t + by : T - 1 - t;
-                            h.set_row({b, static_cast<std::size_t>(t)},
-                                      from < 0 || from >= T ? Row(Vec(h.dim(2)))
-                                                            : own.row({b, static_cast<std::size_t>(from)}));
-                          }
-                      }});
-    for (const Function& function : functions())
-      ways.push_back({"LAYER_INPUT_FUNCTION", std::string(function.name) + "(h)", [&function](const Array&, Array& h) {
-                        for (std::size_t k = 0; k < h.data.size(); k += h.dim(2)) function.apply(&h.data[k], h.dim(2));
-                      }});
-    for (const Between& way : ways) {
-      Model one = model;
-      one.after_layer = [&way, l](std::size_t layer, const Array& in, Array& out) {
-        if (layer == l) way.change(in, out);
-      };
-      if (!agrees(one)) continue;
-      f.code = way.code, f.kind = Kind::convention;
-      const bool top = l + 1 == trace_.layers;
-      f.sentence = {
-          "layer " + number + " hands on " + way.used + (top ? "" : " to the next layer") + " where h belongs",
-          "第 " + number + " 层交出的是 " + way.used + "，应为 h"};
-      f.used = "layer " + number + ": " + way.used, f.paper = "layer " + number + ": h";
-      f.fix = {"hand each layer's h to the next as it is", "把每层的 h 原样交给下一层"};
-      return f;
-    }
-    return std::nullopt;
+    return made;
   }
 
   // Whether h of a run agrees, so that only its final states are wrong.
@@ -1043,13 +988,10 @@ class Search {
           if (r < tolerance_) r = residual(group, other, given_);
           else verdict_.next = std::min(verdict_.next, r);
           if (!(r < tolerance_)) continue;
-          for (std::size_t i : group.fields)
-            if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
-          report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+          adopt(group, s.hypothesis);
           std::string read(gates, '?');  // the gate whose place a block has in the file
           for (std::size_t k = 0; k < gates; ++k) read[from[k]] = letters[k];
           verdict_.findings.push_back(of_blocks(group, which, commas(read), commas(letters)));
-          verdict_.checked = true, forward_differs_ = true;
           verdict_.agreement = std::max(verdict_.agreement, r);
           return true;
         }
@@ -1133,11 +1075,8 @@ class Search {
         bool own = true;
         for (std::size_t b = 0; b < B; ++b) own = own && from[b] == b;
         if (own || std::count(from.begin(), from.end(), B)) continue;
-        for (std::size_t i : group.fields)
-          if (chosen_[i] <= 0 || s.hypothesis[i] > 0) chosen_[i] = s.hypothesis[i];
-        report(group, s.hypothesis, {codes(group, s.hypothesis)}, {}, 1);
+        adopt(group, s.hypothesis);
         if (!verdict_.find(source.code)) verdict_.findings.push_back(of_rows(group, source.code, source.what, from));
-        verdict_.checked = true, forward_differs_ = true;
         verdict_.agreement = std::max(verdict_.agreement, agreement);
         return true;
       }
@@ -1277,14 +1216,11 @@ class Search {
     if (found.findings.empty()) return false;
     const Hypothesis& h = models[found.id].hypothesis;
     say_padding_is_not_compared();
-    for (std::size_t i : group.fields)
-      if (chosen_[i] <= 0 || h[i] > 0) chosen_[i] = h[i];
-    report(group, h, {codes(group, h)}, {}, 1);
+    adopt(group, h);
     for (const Finding& f : found.findings)  // what a run does wrong shows in what a decoder takes of it, too
       if (std::none_of(verdict_.findings.begin(), verdict_.findings.end(),
                        [&](const Finding& g) { return g.code == f.code && g.sentence.en == f.sentence.en; }))
         verdict_.findings.push_back(f);
-    verdict_.checked = true, forward_differs_ = true;
     verdict_.agreement = std::max(verdict_.agreement, found.agreement);
     verdict_.next = std::min(verdict_.next, found.next);
     return true;
@@ -1350,7 +1286,7 @@ class Search {
     for (std::size_t i : group.fields) {
       if (h[i] < 0) continue;
       const Option& o = option(i, h[i]);
-      if (o.level == Level::error || !kept(all_[i].name, o.id)) out.insert(o.code);
+      if (o.level == Level::error || !kept(i, h[i])) out.insert(o.code);
     }
     return out;
   }
@@ -1420,7 +1356,7 @@ class Search {
         continue;
       }
       verdict_.choices.push_back(name_of_choice(i, h[i]));
-      const bool error = o.level == Level::error || (o.level == Level::choice && !kept(all_[i].name, o.id));
+      const bool error = o.level == Level::error || !kept(i, h[i]);
       const bool undecided =
           (open.count(i) && o.level != Level::error) || (score_unseen && std::string("score") == all_[i].name);
       // What the input leaves open is no description of the model, unless it is what the claim says.
@@ -1429,7 +1365,7 @@ class Search {
         follows_zh_.push_back(o.sentence.zh);
       }
       const bool note = !error && *o.code && !undecided &&
-                        (!preferred(all_[i].name, o.id) || (o.level == Level::benign && h[i] != 0 && noteworthy(i)));
+                        (!preferred(i, h[i]) || (o.level == Level::benign && h[i] != 0 && noteworthy(i)));
       if (!error && !note) continue;
       Finding f;
       f.code = o.code;
@@ -1438,7 +1374,7 @@ class Search {
       if (o.kind == Kind::gru && std::holds_alternative<LstmConvention>(base_.decoder.cell)) f.kind = Kind::lstm;
       f.where = where;
       f.sentence = sentence_of(o, i, error);
-      if (o.fitted) say_the_number(group, h, f.sentence);
+      if (o.fitted) say_the_number(group, h, all_[i].name, f.sentence);
       f.used = o.used;
       f.paper = o.paper;
       f.fix = o.fix;
@@ -1460,23 +1396,29 @@ class Search {
   bool noteworthy(std::size_t i) const { return std::string(all_[i].name) != "update"; }
 
   // A number that was read off the trace, by the size that it is.
-  void say_the_number(const Group& group, const Hypothesis& h, Words& w) const {
+  void say_the_number(const Group& group, const Hypothesis& h, const std::string& field, Words& w) const {
     const auto model = build(group, h);
     if (!model || model->estimated.empty()) return;
-    const double x = model->estimated[0];
+    const double read = model->estimated[0], inverse = 1 / read;
+    const bool small_divisor = field == "scale" && read < 1 && std::fabs(inverse - std::round(inverse)) < 1e-6;
+    const double x = small_divisor ? inverse : read;
     const std::string text = print(number(x)),
                       size = as_size(x, given_, trace_.kind == TraceKind::multi_head ? base_.heads.heads : 0,
                                      single_ ? 1e-4 : 1e-7);
-    w.en += ": " + text + (size.empty() ? "" : ", which is " + size);
-    w.zh += "：" + text + (size.empty() ? "" : "，即 " + size);
+    if (field == "scale") w.en += small_divisor ? ": multiplied by" : ": divided by";
+    if (field == "scale") w.zh += small_divisor ? "：乘以" : "：除以";
+    else w.zh += "：";
+    w.en +=
+        std::string(field == "scale" ? " " : ": ") + text + (size.empty() || small_divisor ? "" : ", which is " + size);
+    w.zh += text + (size.empty() || small_divisor ? "" : "，即 " + size);
   }
 
   Words sentence_of(const Option& o, std::size_t i, bool error) const {
     Words w = o.sentence;
-    if (error && o.level == Level::choice && claim_) {
+    if (error && o.level != Level::error && claim_) {
       w.en += "; the claim (" + std::string(claim_->title.en) + ") says otherwise";
       w.zh += "；与所声称的（" + std::string(claim_->title.zh) + "）不符";
-    } else if (error && o.level == Level::choice && std::string(all_[i].name) == "gate_order") {
+    } else if (error && o.level != Level::error && std::string(all_[i].name) == "gate_order") {
       w.en += " is how the numbers were computed; the names or meta.json say otherwise";
       w.zh += " 才与数值相符；名称或 meta.json 说的不同";
     }
@@ -1857,19 +1799,14 @@ class Search {
     if (verdict_.find("ATTN_QUERY_POST_STEP") && verdict_.find("ATTN_QUERY_POST_STEP")->error)
       std::erase_if(verdict_.findings,
                     [](const Finding& f) { return f.code == "CELL_CONTEXT_LATE" || f.code == "INPUT_FEED_CONTEXT"; });
-    // v_a outside of a tanh that it belongs in: the one is missing inside, the other is too much outside.
-    Finding* outside = nullptr;
+    // The library's name where the grammar has found the same.
     for (Finding& f : verdict_.findings)
-      if (f.code == "ENERGY_TANH_OUTSIDE") outside = &f;
-    if (outside && verdict_.find("ATTN_SCORE_ACTIVATION_FUNCTION_MISSING")) {
-      outside->sentence = {"the tanh stands around the score, outside v_a, and not around W_a q + U_a h_i",
-                           "tanh 包在整个分数外面（v_a 之外），而没有包住 W_a q + U_a h_i"};
-      outside->used = "e_i = tanh(v_a . (W_a q + U_a h_i))";
-      outside->paper = "e_i = v_a . tanh(W_a q + U_a h_i)";
-      outside->fix = {"apply tanh first, then v_a", "先做 tanh，再乘 v_a"};
-      std::erase_if(verdict_.findings,
-                    [](const Finding& f) { return f.code == "ATTN_SCORE_ACTIVATION_FUNCTION_MISSING"; });
-    }
+      if (f.code == "ATTN_SCORE_FUNCTION_OUTSIDE") {
+        f.code = "ENERGY_TANH_OUTSIDE";
+        f.sentence = {"the tanh stands around the score, outside v_a, and not around W_a q + U_a h_i",
+                      "tanh 包在整个分数外面（v_a 之外），而没有包住 W_a q + U_a h_i"};
+        f.fix = {"apply tanh first, then v_a", "先做 tanh，再乘 v_a"};
+      }
     note_unused_context();
     std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.error > b.error; });
@@ -1883,11 +1820,11 @@ class Search {
     if (trace_.kind == TraceKind::decoder && !claim_) name_hybrid();
     for (const std::string& key : trace_.meta.ignored)
       if (key != "made_with")
-        verdict_.notes.push_back(
-            {"meta.json: '" + key +
-                 "' is no key that is read here; these are claims, gate_order, "
-                 "layout, heads, topic",
-             "meta.json：没有用到 '" + key + "'；可用的键是 claims、gate_order、layout、heads、topic"});
+        verdict_.notes.push_back({"meta.json: '" + key +
+                                      "' is no key that is read here; these are claims, gate_order, "
+                                      "layout, heads, linear_before_reset, topic",
+                                  "meta.json：没有用到 '" + key +
+                                      "'；可用的键是 claims、gate_order、layout、heads、linear_before_reset、topic"});
     for (const std::string& name : trace_.ignored) {
       if (name == "made_with") continue;
       verdict_.notes.push_back({"'" + name + "' is no name that is read here", "没有用到名为 '" + name + "' 的数组"});
@@ -1962,6 +1899,10 @@ class Search {
   Arrays given_, seen_, first_;  // the trace, some of it, and less than that
   std::map<std::string, double> scales_;
   std::string owner_order_;
+  struct Judgement {
+    bool kept = true, preferred = true;
+  };
+  std::vector<std::vector<Judgement>> judged_;  // of each option of each field
   Hypothesis chosen_;
   std::map<std::size_t, std::set<int>> open_;  // field -> options that no group tells from the chosen one
   bool single_ = false, named_unknown_ = false;

@@ -119,6 +119,18 @@ Compared compare(const Array& got, const Arrays& arrays, double tolerance) {
   return c;
 }
 
+Finding of_mask(const OtherMask& other) {
+  Finding f;
+  f.code = other.code, f.kind = Kind::mask;
+  f.where = {"the recurrent run (h)", "循环层 (h)"};
+  f.sentence = other.sentence;
+  f.used = "s_t = RNN(x_t, s_{t-1}) where the other mask is true";
+  f.paper = "s_t = RNN(x_t, s_{t-1}) at real positions, s_t = s_{t-1} at padding";
+  f.fix = other.fix;
+  f.test = "append two padded positions: CHECK(h at the real positions is unchanged);";
+  return f;
+}
+
 }  // namespace
 
 std::optional<Finding> explain_by_another_mask(const Trace& trace, const Model& right, double tolerance,
@@ -132,34 +144,34 @@ std::optional<Finding> explain_by_another_mask(const Trace& trace, const Model& 
     for (std::size_t b = 0; b < mask.dim(0); ++b)
       for (std::size_t t = 0; t < mask.dim(1); ++t) mask.at({b, t}) = other.real(*own, b, static_cast<long>(t)) ? 1 : 0;
     if (mask.data == own->data) continue;
-    ++tried;
-    try {
-      const Arrays arrays = under_another_mask(trace, mask);
-      const Arrays got = stage_outputs(right, arrays, {Stage::run});
-      const Compared c = compare(get(got, "h"), arrays, tolerance);
-      const auto ends = [&](const char* name, const Array* wanted) {
-        if (!wanted) return true;
-        const Array& made = get(got, name);
-        if (made.shape != wanted->shape) return false;
-        for (std::size_t k = 0; k < made.data.size(); ++k)
-          if (!(std::fabs(made.data[k] - wanted->data[k]) < tolerance)) return false;
-        return true;
-      };
-      const bool agrees = (c.everywhere && c.numbers >= least_numbers) ||
-                          (c.where_both_are_real && c.zero_elsewhere && c.both >= least_numbers);
-      if (!agrees || !ends("h_n", h_n) || !ends("c_n", c_n)) continue;
-    } catch (const std::invalid_argument&) {
-      continue;  // sizes that do not go with this model
-    }
-    Finding f;
-    f.code = other.code, f.kind = Kind::mask;
-    f.where = {"the recurrent run (h)", "循环层 (h)"};
-    f.sentence = other.sentence;
-    f.used = "s_t = RNN(x_t, s_{t-1}) where the other mask is true";
-    f.paper = "s_t = RNN(x_t, s_{t-1}) at real positions, s_t = s_{t-1} at padding";
-    f.fix = other.fix;
-    f.test = "append two padded positions: CHECK(h at the real positions is unchanged);";
-    return f;
+    // What a layer hands to the next may be set to 0 where the trace's own mask says padding.
+    for (const bool zeros_between : {false, true}) try {
+        if (zeros_between && trace.layers < 2) continue;
+        ++tried;
+        const Arrays arrays = under_another_mask(trace, mask);
+        Model model = right;
+        if (zeros_between)
+          model.after_layer = [&real = get(arrays, "real")](std::size_t, const Array&, Array& out) {
+            for (std::size_t p = 0; p < real.data.size(); ++p)
+              for (std::size_t k = 0; k < out.dim(2) && real.data[p] == 0; ++k) out.data[p * out.dim(2) + k] = 0;
+          };
+        const Arrays got = stage_outputs(model, arrays, {Stage::run});
+        const Compared c = compare(get(got, "h"), arrays, tolerance);
+        const auto ends = [&](const char* name, const Array* wanted) {
+          if (!wanted) return true;
+          const Array& made = get(got, name);
+          if (made.shape != wanted->shape) return false;
+          for (std::size_t k = 0; k < made.data.size(); ++k)
+            if (!(std::fabs(made.data[k] - wanted->data[k]) < tolerance)) return false;
+          return true;
+        };
+        const bool agrees = (c.everywhere && c.numbers >= least_numbers) ||
+                            (c.where_both_are_real && c.zero_elsewhere && c.both >= least_numbers);
+        if (!agrees || !ends("h_n", h_n) || !ends("c_n", c_n)) continue;
+        return of_mask(other);
+      } catch (const std::invalid_argument&) {
+        continue;  // sizes that do not go with this model
+      }
   }
   return std::nullopt;
 }

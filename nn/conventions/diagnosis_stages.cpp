@@ -358,6 +358,7 @@ Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = 
       if (c0) c = slice(*c0, start);
       if (continues) h = runs[0].final_h, c = runs[0].final_c;
       if (from == BackwardStart::forward_memory) c = runs[0].final_c;
+      if (model.other_start) model.other_start(i, {h0, c0, finals, memories}, h, c);
       const std::string cell_name = suffix + (k ? "_reverse" : "");
       Still beside;
       CellWeights weights;

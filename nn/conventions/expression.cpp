@@ -429,6 +429,7 @@ Grid paired(Pairing how, const Grid& x) {
                          : how == Pairing::smaller ? std::min(a, b)
                          : how == Pairing::first   ? a
                          : how == Pairing::product ? a * b
+                         : how == Pairing::sum     ? a + b
                                                    : std::max(a, b);
     }
   return out;
@@ -1078,7 +1079,8 @@ std::string print(const Term& term, bool whole) {
       break;
     case Op::maxout: {
       static const char* how[] = {"larger of each pair of",  "larger of the two halves of", "mean of each pair of",
-                                  "smaller of each pair of", "first of each pair of",       "product of each pair of"};
+                                  "smaller of each pair of", "first of each pair of",       "product of each pair of",
+                                  "sum of each pair of"};
       text = std::string(how[static_cast<std::size_t>(n.pairing)]) + " " + bracketed(n.in[0]);
       break;
     }

@@ -73,7 +73,7 @@ struct Block {
 enum class Gather { sum, mean, mean_of_real, largest, least, first, last, root };
 // The axis that a function's numbers lie along.
 enum class Along { features, positions, steps, examples };
-enum class Pairing { larger_neighbour, larger_of_halves, mean, smaller, first, product };
+enum class Pairing { larger_neighbour, larger_of_halves, mean, smaller, first, product, sum };
 
 enum class Op {
   leaf,     // an array of the trace

@@ -88,7 +88,9 @@ std::vector<Term> others(const Place& p) {
       continue;
     const bool in_loop =
         p.plan.loop() && p.term != *p.plan.loop() && p.plan.contains(p.plan.loop()->get(), p.term.get());
-    if (t->op == Op::carried ? in_loop : !p.plan.carries(t.get())) found.push_back(t);
+    const bool done =
+        t->op == Op::loop && !in_loop && !p.plan.contains(t.get(), p.term.get());  // the memory, from outside
+    if (t->op == Op::carried ? in_loop : done || !p.plan.carries(t.get())) found.push_back(t);
     if (t->op == Op::carried && !in_loop) {  // the memory of the step before, from outside
       const Term& loop = *p.plan.loop();
       found.push_back(shown_as(
@@ -425,6 +427,19 @@ const std::vector<Rule>& rules() {
            if (!some.empty()) out.push_back(outside(p.term, make(Op::sum, together)));
          }
        }},
+      {"FUNCTION_OUTSIDE",
+       2,
+       {"%n stands where %o belongs: the function stands around the product",
+        "%o 的位置上写成了 %n：函数包住了整个乘积"},
+       [](const Place& p, std::vector<Term>& out) {
+         if (p.term->op != Op::times && p.term->op != Op::product) return;
+         for (std::size_t k = 0; k < p.term->in.size(); ++k) {
+           const Term& factor = p.term->in[k];
+           if (factor->op != Op::apply || factor->role == "gate") continue;
+           const Term bare = copied(p.term, [&](Node& n) { n.in[k] = factor->in[0], n.label.clear(); });
+           out.push_back(outside(p.term, apply(*factor->function, bare)));
+         }
+       }},
       {"EXTRA_FUNCTION",
        3,
        {"%n stands where %o belongs: a function too many", "%o 的位置上写成了 %n：多套了一个函数"},
@@ -636,7 +651,7 @@ const std::vector<Rule>& rules() {
        {"%n stands where %o belongs: the maxout pairs otherwise", "%o 写成了 %n：maxout 配对方式不同"},
        [](const Place& p, std::vector<Term>& out) {
          if (p.term->op != Op::maxout) return;
-         for (int k = 1; k <= static_cast<int>(Pairing::product); ++k)
+         for (int k = 1; k <= static_cast<int>(Pairing::sum); ++k)
            out.push_back(copied(p.term, [&](Node& n) { n.pairing = static_cast<Pairing>(k); }));
        }},
   };
@@ -697,24 +712,44 @@ void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mi
 // Newton's method on one number, the distance being a sum of squares.
 void each_fitted_mistake(const Plan& plan, const std::function<double(const Change&, Grid&)>& distance,
                          const std::function<void(const Mistake&)>& visit) {
-  static const Rule factor{
-      "SCALED", 5, {"%n stands where %o belongs: a factor too many", "%o 的位置上写成了 %n：多了一个系数"}, nullptr};
-  static const Rule offset{
-      "OFFSET", 6, {"%n stands where %o belongs: a number is added", "%o 的位置上写成了 %n：多加了一个数"}, nullptr};
-  for (const Rule* rule : {&factor, &offset})
+  struct Fitted {
+    Rule rule;
+    Term (*around)(const Term& x, double k);
+    double (*start)(const Grid& value);
+  };
+  static const std::vector<Fitted> ways = {
+      {{"SCALED", 5, {"%n stands where %o belongs: a factor too many", "%o 的位置上写成了 %n：多了一个系数"}, nullptr},
+       [](const Term& x, double k) { return times(number(k), x); },
+       [](const Grid&) { return 1.; }},
+      {{"OFFSET", 6, {"%n stands where %o belongs: a number is added", "%o 的位置上写成了 %n：多加了一个数"}, nullptr},
+       [](const Term& x, double k) {
+         return make(Op::sum, {x, number(k)});
+       },
+       [](const Grid&) { return 0.; }},
+      {{"CLIPPED", 6, {"%o is clipped to a range: %n", "%o 被裁剪到一个范围内：%n"}, nullptr},
+       [](const Term& x, double k) { return times(number(k), apply(function("hard_tanh"), times(number(1 / k), x))); },
+       [](const Grid& value) {
+         double most = 0;
+         for (double v : value.x) most = std::max(most, std::fabs(v));
+         return .7 * most;
+       }},
+  };
+  for (const Fitted& way : ways)
     for (std::size_t at = 0; at < plan.terms().size(); ++at) {
       const Term& term = plan.terms()[at];
       if (!is_vector({plan, term, plan.value(at)})) continue;
+      const bool clip = way.rule.code == std::string("CLIPPED");
+      if (clip && term->label.empty() && term->op != Op::sum) continue;  // what has a name, and preactivations
       const auto with = [&](double k) {
-        const Term around = rule == &factor ? times(number(k), inside(term)) : make(Op::sum, {inside(term), number(k)});
-        return Mistake{rule, {{{term.get(), outside(term, around)}}, nullptr, 0}, term, outside(term, around), false,
-                       k};
+        const Term around = outside(term, way.around(inside(term), k));
+        return Mistake{&way.rule, {{{term.get(), around}}, nullptr, 0}, term, around, false, k};
       };
-      double k = rule == &factor ? 1 : 0;
+      double k = way.start(plan.value(at));
       constexpr int rounds = 12;
       for (int round = 0; round < rounds; ++round) {
         const double h = 1e-6;
         Grid here, there;
+        if (clip && !(k > h)) break;
         const double off = distance(with(k).change, here);
         if (!std::isfinite(off)) break;
         if (!std::isfinite(distance(with(k + h).change, there))) break;

@@ -103,58 +103,65 @@ const std::vector<Claim>& claims() {
       {.name = "pytorch",
        .title = {"PyTorch and cuDNN", "PyTorch 与 cuDNN"},
        .keeps = {{"reset", {"after", "not_gru"}},
+                 {"update", {"keeps", "not_gru"}},
                  {"gate_order", {"rzn", "ifgo", "one"}},
                  {"forget_bias", {"usual"}},
                  {"forget", {"usual"}},
                  {"gates", {"usual"}},
                  {"merge", {"usual"}}},
-       .prefers = {{"update", {"keeps", "not_gru"}}}},
+       .prefers = {}},
       {.name = "keras_reset_after",
        .title = {"Keras, reset_after=True", "Keras,reset_after=True"},
        .keeps = {{"reset", {"after", "not_gru"}},
+                 {"update", {"keeps", "not_gru"}},
                  {"gate_order", {"zrn", "ifgo", "one"}},
                  {"forget_bias", {"usual"}},
                  {"forget", {"usual"}},
                  {"gates", {"usual"}}},
-       .prefers = {{"update", {"keeps", "not_gru"}}}},
+       .prefers = {}},
       {.name = "keras_reset_before",
        .title = {"Keras, reset_after=False", "Keras,reset_after=False"},
        .keeps = {{"reset", {"before", "not_gru"}},
+                 {"update", {"keeps", "not_gru"}},
                  {"gate_order", {"zrn", "ifgo", "one"}},
                  {"forget_bias", {"usual"}},
                  {"forget", {"usual"}},
                  {"gates", {"usual"}}},
-       .prefers = {{"update", {"keeps", "not_gru"}}}},
+       .prefers = {}},
       {.name = "onnx_lbr0",
        .title = {"ONNX, linear_before_reset=0", "ONNX,linear_before_reset=0"},
        .keeps = {{"reset", {"before", "not_gru"}},
+                 {"update", {"keeps", "not_gru"}},
                  {"gate_order", {"zrn", "iofg", "one"}},
                  {"forget_bias", {"usual"}}},  // HardSigmoid and input_forget are options of ONNX
-       .prefers = {{"update", {"keeps", "not_gru"}}}},
+       .prefers = {}},
       {.name = "onnx_lbr1",
        .title = {"ONNX, linear_before_reset=1", "ONNX,linear_before_reset=1"},
        .keeps = {{"reset", {"after", "not_gru"}},
+                 {"update", {"keeps", "not_gru"}},
                  {"gate_order", {"zrn", "iofg", "one"}},
                  {"forget_bias", {"usual"}}},  // HardSigmoid and input_forget are options of ONNX
-       .prefers = {{"update", {"keeps", "not_gru"}}}},
+       .prefers = {}},
       {.name = "tensorflow1",
        .title = {"TensorFlow 1, LSTMCell and GRUCell", "TensorFlow 1，LSTMCell 与 GRUCell"},
        .keeps = {{"reset", {"before", "not_gru"}},
+                 {"update", {"keeps", "not_gru"}},
                  {"gate_order", {"igfo", "rzn", "one"}},
                  {"forget_bias", {"one"}},
                  {"forget", {"usual"}},
                  {"gates", {"usual"}}},
-       .prefers = {{"update", {"keeps", "not_gru"}}}},
+       .prefers = {}},
   };
   return all;
 }
 
-std::string claim_of_framework(const std::string& name, const reference::Arrays& parameters) {
+std::string claim_of_framework(const std::string& name, const reference::Arrays& parameters, bool linear_before_reset) {
   const bool one_bias = has(parameters, "b") && !has(parameters, "b_u");
   const reference::Array* U = reference::find(parameters, "U");
   const bool is_gru = U && U->shape.size() == 2 && U->shape[0] == 3 * U->shape[1];
   if (name == "keras") return is_gru && one_bias ? "keras_reset_before" : "keras_reset_after";
-  return name == "onnx" ? "onnx_lbr0" : name;
+  if (name == "onnx") return linear_before_reset ? "onnx_lbr1" : "onnx_lbr0";
+  return name;
 }
 
 const Claim* find_claim(const std::string& name) {

@@ -98,6 +98,12 @@ struct Model {
   std::vector<reference::CellConvention> cells;  // of each layer, where they differ; empty: decoder.cell
   // Changes what a layer has given to the next one, and what it read itself.
   std::function<void(std::size_t layer, const reference::Array& in, reference::Array& out)> after_layer;
+  // Changes h and c (B, d) that the run of a layer and direction (layer * directions + direction) starts from.
+  struct Before {
+    const reference::Array *h0, *c0;                        // (layers * directions, B, d) or nullptr
+    const std::vector<reference::Array>&finals, &memories;  // of the runs before it
+  };
+  std::function<void(std::size_t run, const Before& before, reference::Array& h, reference::Array& c)> other_start;
   std::vector<std::function<void(reference::Arrays&)>> edits;  // changes of parameters that amount to another formula
 };
 
@@ -147,6 +153,7 @@ const Claim* find_claim(const std::string& name);
 // A framework's name alone, "keras" or "onnx", as the claim that goes with the parameters: Keras adds a second bias to U h
 // with reset_after=True, which is its default, and never without; ONNX's default is linear_before_reset=0. Other names
 // as they are.
-std::string claim_of_framework(const std::string& name, const reference::Arrays& parameters);
+std::string claim_of_framework(const std::string& name, const reference::Arrays& parameters,
+                               bool linear_before_reset = false);
 
 }  // namespace gradus::diagnosis

@@ -959,8 +959,8 @@ Field scale_field() {
              const double t = attention(m).temperature;
              return t > 0 && (score(m).score != Score::scaled_dot || std::fabs(t - 1) > 1e-6);
            },
-       .sentence = {"the scores are divided by a constant, a temperature, which no paper here does",
-                    "分数被一个常数（温度）除过，论文里没有"},
+       .sentence = {"the scores are scaled by a constant, a temperature, which no paper here does",
+                    "分数乘或除了一个常数（温度），论文里没有"},
        .used = "alpha = softmax(e / temperature)",
        .paper = "alpha = softmax(e)",
        .fix = {"remove the factor", "去掉该因子"},

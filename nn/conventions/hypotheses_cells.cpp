@@ -256,8 +256,9 @@ std::vector<Field> gru_fields() {
                     "z 保留旧状态（如 Cho 2014、PyTorch、Keras）"},
        .used = "s_t = z s_{t-1} + (1 - z) n",
        .paper = "s_t = (1 - z) s_{t-1} + z n (Bahdanau et al. 2014, appendix A.1)",
-       .fix = {"nothing to fix; negate W_z, U_z, b_z when you move weights",
-               "无需修改；迁移权重时把 W_z、U_z、b_z 取负"},
+       .fix =
+           {"exchange z and 1 - z, or negate W_z, U_z, b_z when you move weights; trained from scratch both are right",
+            "对调 z 与 1 - z，或在迁移权重时把 W_z、U_z、b_z 取负；从头训练时两者都对"},
        .test = "b_z = 20: CHECK(s_t == s_{t-1});"},
       {.id = "replaces",
        .code = "GRU_UPDATE_SWAPPED",
@@ -268,8 +269,9 @@ std::vector<Field> gru_fields() {
                     "z 替换旧状态（如 Bahdanau 2014 附录）"},
        .used = "s_t = (1 - z) s_{t-1} + z n",
        .paper = "s_t = z s_{t-1} + (1 - z) n (Cho et al. 2014, eq. 7)",
-       .fix = {"nothing to fix; negate W_z, U_z, b_z when you move weights",
-               "无需修改；迁移权重时把 W_z、U_z、b_z 取负"},
+       .fix =
+           {"exchange z and 1 - z, or negate W_z, U_z, b_z when you move weights; trained from scratch both are right",
+            "对调 z 与 1 - z，或在迁移权重时把 W_z、U_z、b_z 取负；从头训练时两者都对"},
        .test = "b_z = 20: CHECK(s_t == n);"},
       {.id = "unused",
        .code = "GRU_UPDATE_UNUSED",
@@ -572,6 +574,29 @@ std::vector<Field> gate_fields() {
       },
       {"input and recurrent matrices are transposed, block by block", "输入与循环矩阵的每一块都被转置了"},
       "W^T x + U^T h");
+
+  layout(
+      "state_first",
+      [](Model& m, const Arrays& a) {
+        const Array *W = find(a, "W"), *U = find(a, "U");
+        if (!W || !U || has(a, "W_l1") || W->shape.size() != 2 || U->shape.size() != 2) return false;
+        m.edits.push_back([](Arrays& arrays) {
+          for (const char* way : {"", "_reverse"}) {
+            const auto in = arrays.find(std::string("W") + way), back = arrays.find(std::string("U") + way);
+            if (in == arrays.end() || back == arrays.end()) continue;
+            Array &W_in = in->second, &U_back = back->second;
+            for (std::size_t r = 0; r < W_in.dim(0); ++r) {
+              const Vec whole = join(copy(W_in.row({r})), U_back.row({r}));
+              U_back.set_row({r}, Row(whole).first(U_back.dim(1)));
+              W_in.set_row({r}, Row(whole).subspan(U_back.dim(1)));
+            }
+          }
+        });
+        return true;
+      },
+      {"the matrix over [x; h] multiplies [h; x]: the state comes first",
+       "作用于 [x; h] 的矩阵乘的是 [h; x]：状态在前"},
+      "[W, U] [h; x]");
 
   fields.push_back({"state", {Stage::cell, Stage::run}, {"what the cell sees", "循环单元看到什么"}, any_state, {}});
   fields.back().options = {
@@ -1283,7 +1308,12 @@ std::vector<Field> run_fields() {
        .code = "BIDIR_ORDER",
        .level = Level::benign,
        .apply = [](Model& m, const Arrays& a) { return m.both.merge = Merge::swapped, has(a, "U_reverse"); },
-       .sentence = {"the directions are joined as [backward; forward]", "拼接顺序是 [反向；正向]"}},
+       .sentence = {"the directions are joined as [backward; forward]", "拼接顺序是 [反向；正向]"},
+       .used = "h_t = [backward_t; forward_t]",
+       .paper = "h_t = [forward_t; backward_t]",
+       .fix = {"join forward first, or exchange the column blocks of what reads h",
+               "正向在前拼接，或对调读取 h 的矩阵的列块"},
+       .test = "CHECK(the first half of h at position 0 does not depend on x at position 1);"},
       {.id = "sum",
        .code = "BIDIR_SUM",
        .level = Level::choice,

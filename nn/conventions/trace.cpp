@@ -386,7 +386,7 @@ Arrays rename(const Arrays& raw, const std::vector<TraceName>& table, bool cells
     CellName is = named(table, name, cells);
     if (cells && gates.count(name)) is = {name};
     if (is.name.empty()) {
-      if (!gradients) trace.ignored.push_back(name);
+      if (!gradients) trace.ignored.push_back(name), trace.foreign[name] = a;
       continue;
     }
     // A whole model has an encoder too: its cell is not the decoder's.
@@ -976,8 +976,11 @@ Meta parse_meta(std::string_view text) {
       refuse("meta.json: heads should be a number from 1 to 4096");
     meta.heads = static_cast<std::size_t>(heads->as_integer());
   }
+  if (const Json* after = json.find("linear_before_reset"))
+    meta.linear_before_reset = after->is_integer() ? after->as_integer() != 0 : after->is_bool() && after->as_bool();
   for (const auto& [key, value] : json.as_object())
-    if (key != "claims" && key != "claim" && key != "gate_order" && key != "layout" && key != "topic" && key != "heads")
+    if (key != "claims" && key != "claim" && key != "gate_order" && key != "layout" && key != "topic" &&
+        key != "heads" && key != "linear_before_reset")
       meta.ignored.push_back(key);
   return meta;
 }
@@ -1043,6 +1046,8 @@ Trace read_trace(const std::filesystem::path& path) {
     word("gate_order", meta.gate_order);
     word("layout", meta.layout);
     word("topic", meta.topic);
+    if (std::string after; word("linear_before_reset", after), !after.empty())
+      meta.linear_before_reset = after != "0" && after != "false" && after != "False";
     if (std::string heads; word("heads", heads), !heads.empty())
       meta.heads = parse_meta("{\"heads\": " + heads + "}").heads;
   }

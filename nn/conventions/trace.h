@@ -22,6 +22,7 @@ struct Meta {
   std::string layout;                // "time_major": axes 0 and 1 of sequences are exchanged when reading
   std::string topic;                 // of a formula trace, where the names alone do not say
   std::size_t heads = 0;             // of multi-head attention, where alpha does not show it
+  bool linear_before_reset = false;  // an attribute of ONNX's GRU
   std::vector<std::string> ignored;  // keys of meta.json that nothing reads
 };
 
@@ -33,6 +34,7 @@ struct Trace {
   reference::Arrays gradients;              // of the arrays with the same names; of outputs: what backward was given
   std::map<std::string, std::string> read;  // our name -> the name in the file
   std::vector<std::string> ignored;         // names in the file that nothing here reads
+  reference::Arrays foreign;                // and what stands under them
   Meta meta;
   std::vector<Words> notes;   // what reading had to decide
   bool heads_known = true;    // false: neither alpha nor the owner says how many heads there are

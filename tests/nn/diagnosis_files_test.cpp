@@ -205,8 +205,8 @@ TEST_CASE("trace: what the owner says is understood in the letters of every fram
   meta.layout = "batch_last";
   CHECK(error_of([&] { (void)make_trace(cell.arrays, meta); }).find("time_major") != std::string::npos);
   const Verdict typed = diagnose(make_trace(gru.arrays, parse_meta("{\"clam\": \"pytorch\", \"made_with\": \"me\"}")));
-  CHECK(typed.text().find("'clam' is no key that is read here; these are claims, gate_order, layout, heads, topic") !=
-        std::string::npos);
+  CHECK(typed.text().find("'clam' is no key that is read here; these are claims, gate_order, layout, heads, "
+                          "linear_before_reset, topic") != std::string::npos);
   CHECK(typed.text().find("made_with") == std::string::npos);
 }
 
