@@ -567,7 +567,9 @@ class Search {
     if (hits.empty() && explained_by_weights(group, level0)) return;
     if (hits.empty() && explained_by_rows(group, level0)) return;
     if (hits.empty() && explained_by_blocks(group, level0)) return;
+    right_inside_ = false;
     if (hits.empty() && explained(group, level0, {.plain = true, .claim_kept = true})) return;
+    if (hits.empty() && right_inside_ && trace_.kind == TraceKind::recurrent) return unknown(group, tried);
     if (hits.empty()) {
       level = 2;
       std::vector<Scored> level2;
@@ -1212,6 +1214,7 @@ class Search {
 
   bool take(const Group& group, const Explained& found, const std::vector<Scored>& models) {
     verdict_.tried += found.tried, verdict_.work += found.work;
+    right_inside_ = right_inside_ || found.nothing_to_explain;
     left_ -= std::min(left_, found.work);
     if (found.findings.empty()) return false;
     const Hypothesis& h = models[found.id].hypothesis;
@@ -1223,7 +1226,46 @@ class Search {
         verdict_.findings.push_back(f);
     verdict_.agreement = std::max(verdict_.agreement, found.agreement);
     verdict_.next = std::min(verdict_.next, found.next);
+    if (trace_.kind == TraceKind::recurrent) look_at_final_states();
     return true;
+  }
+
+  // Beside a cell that is explained: whether h_n of one layer is what h holds at the end that it belongs to.
+  void look_at_final_states() {
+    if (!there("h") || !there("h_n") || trace_.layers > 1) return;
+    const Array &h = get(given_, "h"), &h_n = get(given_, "h_n"), *mask = reference::find(given_, "mask");
+    const std::size_t B = h.dim(0), T = h.dim(1), d = h_n.dim(2);
+    if (h.dim(2) != d * trace_.directions) return;
+    Arrays ends = {{"h", h}, {"h_n", Array(h_n.shape)}};
+    bool right = true, full_are_right = true, some_full = false;
+    for (std::size_t b = 0; b < B; ++b) {
+      std::size_t n = 0;
+      for (std::size_t t = 0; t < T; ++t) n += !mask || mask->at({b, t}) != 0;
+      for (std::size_t k = 0; k < trace_.directions && n; ++k) {
+        const Vec own = copy(h.row({b, k ? 0 : n - 1}).subspan(k * d, d));
+        ends["h_n"].set_row({k, b}, own);
+        bool same = true;
+        for (std::size_t j = 0; j < d; ++j) same = same && std::fabs(own[j] - h_n.at({k, b, j})) < tolerance_;
+        right = right && same, some_full = some_full || n == T, full_are_right = full_are_right && (same || n < T);
+      }
+    }
+    if (right) return;
+    auto found = explain_final_states(given_, ends, "h_n", trace_.directions, tolerance_);
+    if (found.empty() && some_full && full_are_right) {
+      Finding f;
+      f.code = "RUN_READS_PADDING", f.kind = Kind::mask;
+      f.where = {"the final states (h_n)", "最后的状态 (h_n)"};
+      f.sentence = {
+          "h_n is right where a sequence has the full length and differs where it is shorter: it is read at the "
+          "last column, behind the end",
+          "长度占满的序列 h_n 正确，较短的不对：它取自最后一列，已经在结尾之后"};
+      f.used = "h_n = the state after the last column";
+      f.paper = "h_n = the state after the last real input";
+      f.fix = {"take each sequence's state at its own length", "按每个序列自己的长度取状态"};
+      f.test = "append two padded positions: CHECK(h_n is unchanged);";
+      found.push_back(f);
+    }
+    verdict_.findings.insert(verdict_.findings.end(), found.begin(), found.end());
   }
 
   // What one evaluation costs, in numbers computed, products counted as often as they multiply.
@@ -1909,6 +1951,7 @@ class Search {
   // What h holds behind the end where that is neither 0 nor the last state, and whether it still stands in given_.
   std::optional<BehindTheEnd> padding_;
   bool padding_is_other_ = false;
+  bool right_inside_ = false;     // a model that keeps the claim gives what the formulas are about: all real positions
   bool forward_differs_ = false;  // in a way that the model of the gradients does not have
   std::size_t misfits_ = 0, attempts_ = 0;
   // Numbers that the grammar may compute for one of its searches, and for all that are still to come.

@@ -756,7 +756,7 @@ class Gradients {
         return add(w.name, "GRAD_TRANSPOSED", Kind::graph, {"the gradient of % is transposed", "% 的梯度被转置了"},
                    {"transpose it, and test with sizes that differ", "转置它，并用不同的尺寸测试"});
     }
-    if (is_simple(w, a)) return;
+    if (is_simple(w, a) || looks_clipped(w)) return;
     std::vector<const WrongBackward*> fitting;
     for (const WrongBackward& way : wrong_backwards())
       if (explains(way, w.name, analytic, true) && leaves_the_right(way)) fitting.push_back(&way);
@@ -766,6 +766,23 @@ class Gradients {
         {"the forward is right, but the gradient of % is not: the backward pass is wrong",
          "前向正确，但 % 的梯度不对：反向传播有误"},
         {"compare its backward with its forward, term by term", "逐项对照前向检查其反向"});
+  }
+
+  // The right numbers, each of them cut off at the same size.
+  bool looks_clipped(const Wrong& w) {
+    const Array* right = reference::find(reading_->exact, w.name);
+    if (!right || right->shape != w.analytic->shape) return false;
+    double most = 0;
+    for (double x : w.analytic->data) most = std::max(most, std::fabs(x));
+    Vec cut = right->data;
+    std::size_t at_the_end = 0;
+    for (double& x : cut) at_the_end += std::fabs(x) > most, x = std::clamp(x, -most, most);
+    if (at_the_end < 2 || !equal(*w.analytic, cut)) return false;
+    add(w.name, "GRAD_CLIPPED", Kind::optimizer,
+        {"every number of the gradient of % is clipped to [-" + number(most) + ", " + number(most) + "]",
+         "% 的梯度每个数都被裁剪到 [-" + number(most) + ", " + number(most) + "]"},
+        {"dump the gradients before they are clipped, and clip their norm", "在裁剪之前保存梯度，并按范数裁剪"});
+    return true;
   }
 
   // Not finite, zero, or a multiple of what it should be.

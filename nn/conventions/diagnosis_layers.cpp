@@ -133,17 +133,21 @@ class Layers {
     struct Between {
       const char* code;
       std::string used;
-      std::function<void(const Array&, Array&)> change;
+      std::function<void(const Array& in, const Array& memory, Array& h)> change;
     };
-    std::vector<Between> ways = {{"LAYER_RESIDUAL", "h + the layer's own input", [](const Array& in, Array& h) {
-                                    if (in.shape == h.shape) h.data = add(std::move(h.data), in.data);
-                                  }}};
+    std::vector<Between> ways = {
+        {"LAYER_RESIDUAL", "h + the layer's own input", [](const Array& in, const Array&, Array& h) {
+           if (in.shape == h.shape) h.data = add(std::move(h.data), in.data);
+         }}};
+    ways.push_back({"LAYER_INPUT_MEMORY", "the memory c", [](const Array&, const Array& memory, Array& h) {
+                      if (memory.shape == h.shape) h = memory;
+                    }});
     for (const int by : {-1, 1, 0})
       ways.push_back({by ? "LAYER_INPUT_OTHER_STEP" : "LAYER_INPUT_REVERSED",
                       by < 0 ? "h_{t-1}"
                       : by   ? "h_{t+1}"
                              : "h read backwards",
-                      [by](const Array&, Array& h) {
+                      [by](const Array&, const Array&, Array& h) {
                         const Array own = h;
                         const long T = static_cast<long>(h.dim(1));
                         for (std::size_t b = 0; b < h.dim(0); ++b)
@@ -155,13 +159,14 @@ class Layers {
                           }
                       }});
     for (const Function& function : functions())
-      ways.push_back({"LAYER_INPUT_FUNCTION", std::string(function.name) + "(h)", [&function](const Array&, Array& h) {
+      ways.push_back({"LAYER_INPUT_FUNCTION", std::string(function.name) + "(h)",
+                      [&function](const Array&, const Array&, Array& h) {
                         for (std::size_t k = 0; k < h.data.size(); k += h.dim(2)) function.apply(&h.data[k], h.dim(2));
                       }});
     for (const Between& way : ways) {
       Model one = given_.right;
-      one.after_layer = [&way, l](std::size_t layer, const Array& in, Array& out) {
-        if (layer == l) way.change(in, out);
+      one.after_layer = [&way, l](std::size_t layer, const Array& in, const Array& memory, Array& out) {
+        if (layer == l) way.change(in, memory, out);
       };
       if (!given_.agrees(one)) continue;
       Finding f = finding(l);

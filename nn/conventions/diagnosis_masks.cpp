@@ -1,6 +1,7 @@
 // Masks that people give to a recurrent layer by mistake, each held against what the layer has computed.
 #include "nn/conventions/diagnosis_masks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
@@ -58,6 +59,12 @@ const std::vector<OtherMask>& other_masks() {
        own,
        [](const Array& m, std::size_t b, long t) {
          return is_real(m, b, t - 1) && is_real(m, b, t) && is_real(m, b, t + 1);
+       }},
+      {"MASK_OFF_BY_ONE",
+       {"every length is one too short: the last real position is skipped", "每个长度都短了一：最后一个真实位置被跳过"},
+       own,
+       [](const Array& m, std::size_t b, long t) {
+         return t + 1 < static_cast<long>(count(m, b)) && is_real(m, b, 0) && is_real(m, b, t);
        }},
       {"MASK_OFF_BY_ONE",
        {"each position is masked by the mask of the position before it", "每个位置用的是前一个位置的掩码"},
@@ -151,7 +158,7 @@ std::optional<Finding> explain_by_another_mask(const Trace& trace, const Model& 
         const Arrays arrays = under_another_mask(trace, mask);
         Model model = right;
         if (zeros_between)
-          model.after_layer = [&real = get(arrays, "real")](std::size_t, const Array&, Array& out) {
+          model.after_layer = [&real = get(arrays, "real")](std::size_t, const Array&, const Array&, Array& out) {
             for (std::size_t p = 0; p < real.data.size(); ++p)
               for (std::size_t k = 0; k < out.dim(2) && real.data[p] == 0; ++k) out.data[p * out.dim(2) + k] = 0;
           };

@@ -344,6 +344,7 @@ Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = 
   std::vector<Array> finals, memories;
   for (std::size_t l = 0; l < model.decoder.layers; ++l) {
     const CellConvention& cell = model.cells.empty() ? model.decoder.cell : model.cells.at(l);
+    const bool is_lstm = std::holds_alternative<LstmConvention>(cell);
     const std::string suffix = l ? "_l" + std::to_string(l) : "";
     std::vector<Run> runs, still_runs;
     for (std::size_t k = 0; k < (both ? 2u : 1u); ++k) {
@@ -376,15 +377,15 @@ Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = 
       finals.push_back(runs.back().final_h);
       memories.push_back(runs.back().final_c);
     }
-    const auto merged = [&](const std::vector<Run>& of) {
-      if (!both) return of[0].h;
-      Array stack = of[0].h;
+    const auto merged = [&](const std::vector<Run>& of, Array Run::*part = &Run::h) {
+      if (!both) return of[0].*part;
+      Array stack = of[0].*part;
       stack.shape.insert(stack.shape.begin(), 2);
-      stack.data.insert(stack.data.end(), of[1].h.data.begin(), of[1].h.data.end());
+      stack.data.insert(stack.data.end(), (of[1].*part).data.begin(), (of[1].*part).data.end());
       return merge_directions(model.both.merge, stack);
     };
     Array made = merged(runs);
-    if (model.after_layer) model.after_layer(l, x, made);
+    if (model.after_layer) model.after_layer(l, x, is_lstm ? merged(runs, &Run::c) : Array(), made);
     x = std::move(made);
     if (still) still_x = merged(still_runs);
   }

@@ -120,6 +120,9 @@ class Writer {
   }
 
   Term start() {
+    if (const Array* mask = find(given_, "mask"))  // trees read the ends of sequences that begin at position 0
+      for (std::size_t k = 0; k < mask->data.size(); ++k)
+        if (mask->data[k] != 0 && k % mask->dim(1) && mask->data[k - 1] == 0) no_tree();
     const std::size_t d = get(given_, "H").dim(2), half = d / 2;
     const auto end = [&](Order order, std::size_t first, std::size_t n) {
       Node g{

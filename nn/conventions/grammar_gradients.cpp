@@ -818,7 +818,7 @@ class Backward {
       return seeds;
     }
     const std::size_t B = m.scene.B, T = m.scene.T, d = get(*m.scene.arrays, "s").dim(2), k = m.direction;
-    const bool lstm = find(*m.scene.arrays, "m") != nullptr;
+    const bool lstm = find(*m.scene.arrays, "m") != nullptr, held = given_.model->run.after_end == AfterEnd::hold;
     seeds["s"] = Array({B, T + 1, d});
     if (lstm) seeds["m"] = Array({B, T + 1, d});
     const auto add = [&](Array& to, std::size_t b, std::size_t t, Row from) {
@@ -827,7 +827,8 @@ class Backward {
     for (std::size_t b = 0; b < B; ++b) {
       const std::size_t n = m.scene.lengths[b];
       if (const Array* h = find(*given_.seeds, "h"))
-        for (std::size_t t = 0; t < n; ++t) add(seeds["s"], b, t + 1, h->row({b, read_at(k, t, n)}).subspan(k * d, d));
+        for (std::size_t t = 0; t < (held ? T : n); ++t)  // behind the end the last state is handed out again
+          add(seeds["s"], b, std::min(t + 1, n), h->row({b, read_at(k, t, n)}).subspan(k * d, d));
       if (const Array* h = find(*given_.seeds, "h_n")) add(seeds["s"], b, n, h->row({k, b}));
       if (const Array* c = find(*given_.seeds, "c_n"); c && lstm) add(seeds["m"], b, n, c->row({k, b}));
     }

@@ -156,6 +156,7 @@ class Search {
           if (!(r < judged_.tolerance)) t.failing.push_back(k);
         }
       } catch (const std::invalid_argument&) { continue; }
+      out_.nothing_to_explain = out_.nothing_to_explain || (t.failing.empty() && !t.formulas.empty());
       if (t.failing.empty() || std::find(seen.begin(), seen.end(), values) != seen.end()) continue;
       seen.push_back(values);
       fewest = std::min(fewest, t.failing.size());

@@ -22,6 +22,7 @@ struct Explained {
   std::vector<Finding> findings;
   double agreement = 0, next = std::numeric_limits<double>::infinity();
   std::size_t tried = 0, work = 0;  // mistakes, and the numbers that were computed for them
+  bool nothing_to_explain = false;  // the formulas of some model agree as they are
 };
 
 struct Judged {

@@ -96,8 +96,10 @@ struct Model {
   bool logits_are_logarithms = false;            // log_softmax of the logits
   reference::Vec estimated;                      // numbers that an option read off the trace, for its sentence
   std::vector<reference::CellConvention> cells;  // of each layer, where they differ; empty: decoder.cell
-  // Changes what a layer has given to the next one, and what it read itself.
-  std::function<void(std::size_t layer, const reference::Array& in, reference::Array& out)> after_layer;
+  // Changes what a layer has given to the next one; in is what it read itself, memory an LSTM's, else empty.
+  std::function<void(std::size_t layer, const reference::Array& in, const reference::Array& memory,
+                     reference::Array& out)>
+      after_layer;
   // Changes h and c (B, d) that the run of a layer and direction (layer * directions + direction) starts from.
   struct Before {
     const reference::Array *h0, *c0;                        // (layers * directions, B, d) or nullptr

@@ -389,6 +389,12 @@ TEST_CASE("diagnosis: a gradient that is right elsewhere is named by what it is 
          for (double& x : g.at("b_u").data) x = -x;
        },
        "GRAD_COPIED"},
+      {[](reference::Arrays& g) {
+         double most = 0;
+         for (double x : g.at("W").data) most = std::max(most, std::fabs(x));
+         for (double& x : g.at("W").data) x = std::clamp(x, -most / 4, most / 4);
+       },
+       "GRAD_CLIPPED"},
   };
   for (const auto& row : rows) {
     Trace trace = read_trace(path);

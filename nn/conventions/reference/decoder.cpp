@@ -31,17 +31,25 @@ std::size_t last_real(const Array* mask, std::size_t b, std::size_t T) {
   return last;
 }
 
+std::size_t first_real(const Array* mask, std::size_t b, std::size_t T) {
+  std::size_t first = 0;
+  while (mask && first + 1 < T && mask->at({b, first}) == 0) ++first;
+  return first;
+}
+
 Vec summary(InitialState initial, const Array& H, const Array* mask, std::size_t b) {
-  const std::size_t T = H.dim(1), half = H.dim(2) / 2, last = last_real(mask, b, T);
+  const std::size_t T = H.dim(1), half = H.dim(2) / 2, last = last_real(mask, b, T), first = first_real(mask, b, T);
   const auto forward = [&](std::size_t i) { return copy(H.row({b, i}).first(half)); };
   const auto backward = [&](std::size_t i) { return copy(H.row({b, i}).subspan(half)); };
-  if (initial == InitialState::backward_first) return backward(0);
+  if (initial == InitialState::backward_first) return backward(first);
   if (initial == InitialState::backward_last) return backward(last);
   if (initial == InitialState::forward_last) return forward(last);
-  if (initial == InitialState::both_ends) return join(forward(last), backward(0));
+  if (initial == InitialState::both_ends) return join(forward(last), backward(first));
   Vec mean(H.dim(2));
-  for (std::size_t i = 0; i <= last; ++i) mean = add(std::move(mean), H.row({b, i}));
-  return multiply(std::move(mean), Vec(H.dim(2), 1 / static_cast<double>(last + 1)));
+  double real = 0;
+  for (std::size_t i = first; i <= last; ++i)
+    if (!mask || mask->at({b, i}) != 0) mean = add(std::move(mean), H.row({b, i})), ++real;
+  return multiply(std::move(mean), Vec(H.dim(2), 1 / std::max(real, 1.)));
 }
 
 class Decoding {

@@ -55,7 +55,7 @@ Run run_sequence(const CellConvention& cell, const RunConvention& run, const Cel
   }
   const std::size_t B = x.dim(0), T = x.dim(1), d = weights.state_size();
   const std::size_t d_c = std::holds_alternative<LstmConvention>(cell) ? d : 0;
-  Run out{Array({B, T, d}), Array({B, d}), Array({B, d_c})};
+  Run out{Array({B, T, d}), Array({B, d}), Array({B, d_c}), Array({B, T, d_c})};
   for (std::size_t b = 0; b < B; ++b) {
     const std::size_t n = lengths.empty() ? T : lengths.at(b);
     if (n > T)
@@ -81,7 +81,9 @@ Run run_sequence(const CellConvention& cell, const RunConvention& run, const Cel
                                 : run.outputs == Outputs::within_length ? (k < n ? n - 1 - k : k)
                                                                         : t;
       const bool real = (run.outputs == Outputs::over_row ? k : place) < n;
-      if (real || run.after_end != AfterEnd::zero) out.h.set_row({b, place}, state.h);
+      if (!real && run.after_end == AfterEnd::zero) continue;
+      out.h.set_row({b, place}, state.h);
+      out.c.set_row({b, place}, state.c);
     }
     out.final_h.set_row({b}, state.h);
     out.final_c.set_row({b}, state.c);

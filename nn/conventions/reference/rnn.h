@@ -69,6 +69,7 @@ struct Run {
   Array h;        // (B, T, d), h[b, t] belongs to x[b, t]
   Array final_h;  // (B, d), the state after the last token that was read
   Array final_c;  // (B, d) for an LSTM, otherwise (B, 0)
+  Array c;        // (B, T, d) as h, an LSTM's memory; otherwise (B, T, 0)
 };
 
 // x (B, T, d_in); lengths (B) or empty for full rows; h0 and c0 (B, d) or nullptr for zeros. With still, the forward of
