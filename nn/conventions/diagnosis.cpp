@@ -529,34 +529,40 @@ class Search {
     choose_what_is_seen();
     misfits_ = 0;
     const std::size_t before = verdict_.tried;
-    std::vector<Hypothesis> free_ones = combinations(group);
     const std::size_t budget = budget_for(group, seen_), most_attempts = attempts_ + 2 * options_.most;
-    // Those that keep the claim first: where one of them agrees, no other is looked at.
-    const auto others = std::stable_partition(free_ones.begin(), free_ones.end(),
-                                              [&](const Hypothesis& h) { return trouble(group, h).violations == 0; });
+    // By how much of the claim they break: where some agree, those that break more of it are not looked at.
+    std::map<std::size_t, std::vector<Scored>> by_violations;
+    for (const Hypothesis& h : combinations(group))
+      by_violations[trouble(group, h).violations].push_back({h, infinite});
     std::vector<Scored> level0, hits;
-    for (auto h = free_ones.begin(); h != free_ones.end(); ++h) {
-      if (h == others && !(hits = matching(group, level0)).empty()) break;
-      level0.push_back({*h, residual_at_once(group, *h)});
+    for (auto& [violations, models] : by_violations) {
+      constexpr std::size_t many = 4000;
+      if (violations > 1 && level0.size() > many) break;
+      for (Scored& s : models) s.residual = residual_at_once(group, s.hypothesis);
+      level0.insert(level0.end(), models.begin(), models.end());
+      if (hits = matching(group, level0); !hits.empty()) break;
     }
-    if (hits.empty()) hits = matching(group, level0);
     const auto list = deviations(group);
     std::vector<Scored> tried = level0;
     int level = 0;
     std::vector<Scored> level1;
-    if (hits.empty()) {
+    for (auto& [violations, models] : by_violations) {
+      if (!hits.empty()) break;
       level = 1;
-      for (const auto& [field, k] : list)
-        for (const Hypothesis& h : free_ones) {
+      // Beside one mistake, what was meant comes closer than most: if there are very many, the rest is not looked at.
+      std::stable_sort(models.begin(), models.end(),
+                       [](const Scored& x, const Scored& y) { return x.residual < y.residual; });
+      for (const Scored& s : models)
+        for (const auto& [field, k] : list) {
           if (level1.size() >= budget || attempts_ >= most_attempts) break;
-          Hypothesis next = h;
+          Hypothesis next = s.hypothesis;
           next[field] = k;
           const double r = residual_at_once(group, next);
           if (r < infinite) level1.push_back({next, r});
         }
       hits = matching(group, level1);
-      tried.insert(tried.end(), level1.begin(), level1.end());
     }
+    if (level) tried.insert(tried.end(), level1.begin(), level1.end());
     if (hits.empty() && explained_by_final_states(group, level0)) return;
     if (hits.empty() && explained_by_one_layer(group, level0)) return;
     if (hits.empty() && explained_by_mask(group, level0)) return;
