@@ -565,6 +565,7 @@ class Search {
     if (level) tried.insert(tried.end(), level1.begin(), level1.end());
     if (hits.empty() && explained_by_final_states(group, level0)) return;
     if (hits.empty() && explained_by_one_layer(group, level0)) return;
+    if (hits.empty() && explained_between_layers(group, level1)) return;
     if (hits.empty() && explained_by_mask(group, level0)) return;
     if (hits.empty() && right_but_behind_the_end(group, level0)) return find(group);
     if (hits.empty()) hits = found_without_padding(group, tried);
@@ -916,22 +917,60 @@ class Search {
     for (const Scored& s : free_ones) {
       const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
       if (!model) continue;
-      const auto agrees = [&](const Model& other) {
-        if (left == 0) return false;
-        --left, ++verdict_.tried;
-        double r = residual(group, other, first_.empty() ? given_ : first_);
-        if (r < tolerance_) r = residual(group, other, given_);
-        if (r < tolerance_) verdict_.agreement = std::max(verdict_.agreement, r);
-        else verdict_.next = std::min(verdict_.next, r);
-        return r < tolerance_;
-      };
-      if (const auto found = explain_layer({trace_, *model, other_cells(group, s.hypothesis), agrees})) {
+      if (const auto found = explain_layer(layers_of(group, *model, other_cells(group, s.hypothesis), left))) {
         adopt(group, s.hypothesis);
         verdict_.findings.push_back(*found);
         return true;
       }
     }
     return false;
+  }
+
+  // With a mistake that all layers have, one layer hands on something else than h.
+  bool explained_between_layers(const Group& group, const std::vector<Scored>& with_one) {
+    if (trace_.kind != TraceKind::recurrent || trace_.layers < 2 || group.outputs.front() == "start") return false;
+    std::size_t left = budget_for(group, first_.empty() ? given_ : first_);
+    for (const Scored& s : with_one) {
+      const auto model = trouble(group, s.hypothesis).violations > 1 ? std::nullopt : build(group, s.hypothesis);
+      if (!model || whole_batch(*model) || !lowest_layer_ends_right(group, *model)) continue;
+      const auto found = explain_between_layers(layers_of(group, *model, {}, left));
+      if (!found) continue;
+      adopt(group, s.hypothesis);
+      verdict_.findings.push_back(*found);
+      return true;
+    }
+    return false;
+  }
+
+  // What the first layer ends with, where the trace has it: nothing between layers changes that.
+  bool lowest_layer_ends_right(const Group& group, const Model& model) {
+    if (!there("h_n")) return true;
+    const Arrays& few = first_.empty() ? given_ : first_;
+    verdict_.work += work_of(group, few);
+    try {
+      const Array made = get(stage_outputs(model, few, group.stages), "h_n"), &wanted = get(few, "h_n");
+      for (std::size_t k = 0; k < trace_.directions * wanted.dim(1) * wanted.dim(2); ++k)
+        if (!(std::fabs(made.data[k] - wanted.data[k]) < tolerance_)) return false;
+      return made.shape == wanted.shape;
+    } catch (const std::invalid_argument&) {
+      return false;  // sizes that do not go with this model
+    }
+  }
+
+  // `left` counts the models that may still be computed.
+  LayerCase layers_of(const Group& group, const Model& right, std::vector<OtherCell> cells, std::size_t& left) {
+    const auto agrees = [this, &group, &left](const Model& other, const Arrays& first) {
+      if (left == 0) return false;
+      --left, ++verdict_.tried;
+      double r = residual(group, other, first);
+      if (r < tolerance_ && &first != &given_) r = residual(group, other, given_);
+      if (r < tolerance_) verdict_.agreement = std::max(verdict_.agreement, r);
+      else verdict_.next = std::min(verdict_.next, r);
+      return r < tolerance_;
+    };
+    return {trace_, right, std::move(cells),
+            [this, agrees](const Model& other) { return agrees(other, first_.empty() ? given_ : first_); },
+            [this, agrees](const Model& other) { return agrees(other, given_); }};
   }
 
   // Every option of the cell that could be wrong in one layer alone: mistakes, and choices other than the right one.

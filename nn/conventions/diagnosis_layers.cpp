@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "nn/conventions/expression.h"
+#include "nn/conventions/diagnosis_between.h"
 
 namespace gradus::diagnosis {
 
@@ -16,12 +16,17 @@ class Layers {
   explicit Layers(const LayerCase& given)
       : given_(given), layers_(given.trace.layers), directions_(given.trace.directions) {}
 
+  std::optional<Finding> between() const {
+    for (std::size_t l = 0; l < layers_ && layers_ > 1; ++l)
+      if (auto found = hands_on(l)) return found;
+    return layers_ > 2 ? hands_on(every) : std::nullopt;
+  }
+
   std::optional<Finding> find() const {
     for (std::size_t l = 0; l < layers_ && layers_ > 1; ++l)
       if (auto found = other_cell(l)) return found;
     if (auto found = layers_ > 1 ? other_weights() : std::nullopt) return found;
-    for (std::size_t l = 0; l < layers_ && layers_ > 1; ++l)
-      if (auto found = hands_on(l)) return found;
+    if (auto found = between()) return found;
     return other_start();
   }
 
@@ -128,54 +133,27 @@ class Layers {
 
   // ---- between the layers
 
+  static constexpr std::size_t every = static_cast<std::size_t>(-1);  // layer but the top one
+
   std::optional<Finding> hands_on(std::size_t l) const {
-    const std::string number = std::to_string(l);
-    struct Between {
-      const char* code;
-      std::string used;
-      std::function<void(const Array& in, const Array& memory, Array& h)> change;
-    };
-    std::vector<Between> ways = {
-        {"LAYER_RESIDUAL", "h + the layer's own input", [](const Array& in, const Array&, Array& h) {
-           if (in.shape == h.shape) h.data = add(std::move(h.data), in.data);
-         }}};
-    ways.push_back({"LAYER_INPUT_MEMORY", "the memory c", [](const Array&, const Array& memory, Array& h) {
-                      if (memory.shape == h.shape) h = memory;
-                    }});
-    for (const int by : {-1, 1, 0})
-      ways.push_back({by ? "LAYER_INPUT_OTHER_STEP" : "LAYER_INPUT_REVERSED",
-                      by < 0 ? "h_{t-1}"
-                      : by   ? "h_{t+1}"
-                             : "h read backwards",
-                      [by](const Array&, const Array&, Array& h) {
-                        const Array own = h;
-                        const long T = static_cast<long>(h.dim(1));
-                        for (std::size_t b = 0; b < h.dim(0); ++b)
-                          for (long t = 0; t < T; ++t) {
-                            const long from = by ? t + by : T - 1 - t;
-                            h.set_row({b, static_cast<std::size_t>(t)},
-                                      from < 0 || from >= T ? Row(Vec(h.dim(2)))
-                                                            : own.row({b, static_cast<std::size_t>(from)}));
-                          }
-                      }});
-    for (const Function& function : functions())
-      ways.push_back({"LAYER_INPUT_FUNCTION", std::string(function.name) + "(h)",
-                      [&function](const Array&, const Array&, Array& h) {
-                        for (std::size_t k = 0; k < h.data.size(); k += h.dim(2)) function.apply(&h.data[k], h.dim(2));
-                      }});
-    for (const Between& way : ways) {
+    for (const Between& way : all_between(given_.trace, l == every ? 0 : l)) {
+      if (l == every && way.of_this_layer) continue;
       Model one = given_.right;
-      one.after_layer = [&way, l](std::size_t layer, const Array& in, const Array& memory, Array& out) {
-        if (layer == l) way.change(in, memory, out);
+      one.after_layer = [&way, l, top = layers_ - 1](std::size_t layer, const Array& in, const Array& memory,
+                                                     Array& out) {
+        if (l == every ? layer < top : layer == l) way.change(in, memory, out);
       };
-      if (!given_.agrees(one)) continue;
-      Finding f = finding(l);
+      if (!(way.whole_batch ? given_.agrees_on_all : given_.agrees)(one)) continue;
+      Finding f = finding(l == every ? 0 : l);
+      if (l == every) f.where = {"all layers of the recurrent run (h)", "循环层（h）的所有层"};
       f.code = way.code, f.kind = Kind::convention;
-      const bool top = l + 1 == layers_;
+      const std::string number = std::to_string(l);
+      const Words who = l == every ? Words{"every layer but the top one", "除最上层外的每一层"}
+                                   : Words{"layer " + number, "第 " + number + " 层"};
       f.sentence = {
-          "layer " + number + " hands on " + way.used + (top ? "" : " to the next layer") + " where h belongs",
-          "第 " + number + " 层交出的是 " + way.used + "，应为 h"};
-      f.used = "layer " + number + ": " + way.used, f.paper = "layer " + number + ": h";
+          who.en + " hands on " + way.used.en + (l + 1 == layers_ ? "" : " to the next layer") + " where h belongs",
+          who.zh + "交出的是 " + way.used.zh + "，应为 h"};
+      f.used = who.en + ": " + way.used.en, f.paper = who.en + ": h";
       f.fix = {"hand each layer's h to the next as it is", "把每层的 h 原样交给下一层"};
       return f;
     }
@@ -277,5 +255,6 @@ class Layers {
 }  // namespace
 
 std::optional<Finding> explain_layer(const LayerCase& given) { return Layers(given).find(); }
+std::optional<Finding> explain_between_layers(const LayerCase& given) { return Layers(given).between(); }
 
 }  // namespace gradus::diagnosis
