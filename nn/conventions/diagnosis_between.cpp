@@ -138,9 +138,9 @@ std::vector<Between> all_between(const Trace& trace, std::size_t layer) {
   example("h of the first example", "第一个样本的 h", [](std::size_t, std::size_t) { return std::size_t{0}; });
 
   // Of [forward; backward]: which direction stands in each half.
-  const std::tuple<std::size_t, std::size_t, Words> halves[] = {{1, 0, {"[backward; forward]", "[反向; 正向]"}},
-                                                                {0, 0, {"[forward; forward]", "[正向; 正向]"}},
-                                                                {1, 1, {"[backward; backward]", "[反向; 反向]"}}};
+  const std::tuple<std::size_t, std::size_t, Words> halves[] = {{1, 0, {"[backward; forward]", "[反向；正向]"}},
+                                                                {0, 0, {"[forward; forward]", "[正向；正向]"}},
+                                                                {1, 1, {"[backward; backward]", "[反向；反向]"}}};
   for (const auto& [left, right, used] : halves)
     if (both)
       ways.push_back({"LAYER_INPUT_HALVES", used, [left = left, right = right](const Array&, const Array&, Array& h) {
