@@ -76,9 +76,7 @@ std::vector<Tensor> gradients() {
   const Var gates = parameter(random_normal(Shape{300, 900}, 0, 1, init));
   const Var row = parameter(random_normal(Shape{300}, 0, 1, init));
   auto f = [](auto a, auto b, auto c, auto d, auto e) { return tanh(a) * b + sigmoid(c) * d * e; };
-  auto gate = [&](std::int64_t k) {
-    return seen(gates, [=](const Tensor& t) { return Block(t, 300 * k, 300); });
-  };
+  auto gate = [&](std::int64_t k) { return seen(gates, [=](const Tensor& t) { return Block(t, 300 * k, 300); }); };
   const Var loss = sum(pointwise("f", f, x, transpose(x), gate(0), gate(2), spread(row, Axis{0}, 300)));
   backward(loss + sum(exp(x)) + sum(exp(gates)));  // three terms: the order in which they are added shows
   return {copy(x.grad()), copy(gates.grad()), copy(row.grad())};
