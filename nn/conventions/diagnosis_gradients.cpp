@@ -203,6 +203,7 @@ class Gradients {
       verdict_.notes.push_back({n + " gradients agree with central differences of the convention named",
                                 n + " 个梯度与所判约定的中心差分一致"});
     }
+    if (verdict_.find("GRAD_WRONG")) say_which_steps_are_right(*best);
     say_the_reading(given);
   }
 
@@ -216,6 +217,54 @@ class Gradients {
     std::vector<Wrong> wrong = {};
     Arrays exact = {};  // the right ones, where formulas give them
   };
+
+  // Backward begins at the last step: where an input's gradient is right there, only what is handed on goes wrong.
+  void say_which_steps_are_right(const Reading& r) {
+    for (const Wrong& w : r.wrong) {
+      const Array* right = reference::find(r.exact, w.name);
+      if (!right || right->shape.size() != 3 || right->shape != w.analytic->shape || right->dim(1) < 2 || w.name == "H")
+        continue;
+      const std::size_t B = right->dim(0), T = right->dim(1);
+      double size = 0;
+      for (double x : right->data) size = std::max(size, std::fabs(x));
+      const auto agrees = [&](std::size_t b, std::size_t t) {
+        const Row a = w.analytic->row({b, t}), e = right->row({b, t});
+        for (std::size_t k = 0; k < a.size(); ++k)
+          if (!(std::fabs(a[k] - e[k]) <= 10 * bound() * size)) return false;
+        return true;
+      };
+      std::string examples, steps;
+      bool all_at_last = true;
+      for (std::size_t b = 0; b < B; ++b) {
+        bool all = true;
+        for (std::size_t t = 0; t < T; ++t) all = all && agrees(b, t);
+        if (all) examples += (examples.empty() ? "" : ", ") + std::to_string(b);
+        all_at_last = all_at_last && agrees(b, T - 1);
+      }
+      for (std::size_t t = 0; t < T; ++t) {
+        bool all = true;
+        for (std::size_t b = 0; b < B; ++b) all = all && agrees(b, t);
+        if (all) steps += (steps.empty() ? "" : ", ") + std::to_string(t + 1);
+      }
+      const std::string name = shown(w.name);
+      if (!examples.empty())
+        verdict_.notes.push_back(
+            {"the gradient of " + name + " is right in example " + examples + " of the batch, wrong in the others",
+             name + " 的梯度在第 " + examples + " 个样本（从 0 数起）是对的，其余样本不对"});
+      else if (all_at_last)
+        verdict_.notes.push_back(
+            {"the gradient of " + name + " is right at step " + steps + " of " + std::to_string(T) +
+                 ": backward begins there, so what a step hands back to the one before it is wrong, or "
+                 "what is saved of earlier steps",
+             name + " 的梯度在第 " + steps + " 步（共 " + std::to_string(T) +
+                 " 步）是对的：反向由此开始，所以错在一步回传给前一步的量，或前面各步保存的值"});
+      else
+        verdict_.notes.push_back({"the gradient of " + name +
+                                      " is wrong at the last step already, where nothing comes back from "
+                                      "later ones: the fault is inside a step",
+                                  name + " 的梯度在最后一步就已不对，而那里没有后续步回传的量：错在单步内部"});
+    }
+  }
 
   // The trace's gradients of outputs. Those of the states after s_0 get a row of zeros for s_0.
   Arrays of_outputs(const Arrays& out) const {
@@ -301,7 +350,8 @@ class Gradients {
         &r.seeds,
         &trace_.gradients,
         [this](const std::string& name) { return outputs_.count(name) ? std::vector<std::string>{} : uses_of(name); },
-        single_ ? 2e-4 : 1e-7};
+        single_ ? 2e-4 : 1e-7,
+        [this](const std::string& name) { return shown(name); }};
   }
 
   // One wrong way through the formulas instead of several findings, or of one that has no name.

@@ -875,7 +875,12 @@ std::vector<Grid> flows_of(const Node& n, const std::vector<const Grid*>& in, co
 
 }  // namespace
 
-void Plan::backward(const Grid& d_root, const Flow& flow, Arrays& into) const {
+void Plan::backward(const Grid& d_root, const Flow& flow, Arrays& into, const Saved* saved) const {
+  const auto read = [&](const Node* term) -> const Grid& {
+    if (!saved) return values_[index_.at(term)];
+    const auto instead = saved->find(term);
+    return instead == saved->end() ? values_[index_.at(term)] : instead->second;
+  };
   std::vector<Grid> gradients(terms_.size());
   gradients.back() = d_root;
   const auto add_to = [](Grid& sum, Grid more) {
@@ -910,8 +915,8 @@ void Plan::backward(const Grid& d_root, const Flow& flow, Arrays& into) const {
       continue;
     }
     std::vector<const Grid*> in;
-    for (const Term& t : n.in) in.push_back(&values_[index_.at(t.get())]);
-    std::vector<Grid> dx = flows_of(n, in, values_[at], dy, scene_);
+    for (const Term& t : n.in) in.push_back(&read(t.get()));
+    std::vector<Grid> dx = flows_of(n, in, read(&n), dy, scene_);
     for (std::size_t k = 0; k < dx.size(); ++k) {
       if (dx[k].x.empty()) continue;
       flow(n, k, dy, dx[k]);

@@ -176,8 +176,9 @@ class Plan {
   using Flow = std::function<void(const Node& term, std::size_t place, const Grid& dy, Grid& dx)>;
   static constexpr std::size_t all_uses = static_cast<std::size_t>(-1);
   // Adds to `into` the gradients of the arrays that the formula reads, under their names. Throws std::invalid_argument
-  // for terms that no model without mistakes has.
-  void backward(const Grid& d_root, const Flow& flow, reference::Arrays& into) const;
+  // for terms that no model without mistakes has. With `saved`, some terms' values are read otherwise.
+  using Saved = std::unordered_map<const Node*, Grid>;
+  void backward(const Grid& d_root, const Flow& flow, reference::Arrays& into, const Saved* saved = nullptr) const;
   // The nearest labelled terms that `inner` is a part of.
   std::vector<const Node*> owners(const Node* inner) const;
   const Term* loop() const;

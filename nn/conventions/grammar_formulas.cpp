@@ -57,7 +57,7 @@ class Writer {
     if (is_.layers != 1) no_tree();
     memory_apart_ = true;
     std::vector<Term> inner, left = {cell(parts(is_.cell_input), "")};
-    if (find(given_, "m")) inner.push_back(apply(function("tanh"), shown(read("m", Lies::step), "c_t")));
+    if (find(given_, "m")) inner.push_back(apply(function("tanh"), shown(read("m", Lies::step), "c")));
     while (!left.empty()) {
       const Term t = left.back();
       left.pop_back();
@@ -279,7 +279,7 @@ class Writer {
                            : std::make_shared<const Node>(Node{.op = Op::carried, .name = "c_{t-1}"});
     if (memory_apart_) {
       memory_ = labelled("c_t", make(Op::sum, {make(Op::times, {f, old}), make(Op::times, {i, g})}));
-      return labelled("s_t", make(Op::times, {o, activated(c.output_activation, shown(read("m", Lies::step), "c_t"))}));
+      return labelled("s_t", make(Op::times, {o, activated(c.output_activation, shown(read("m", Lies::step), "c"))}));
     }
     Term memory = labelled("c_t", make(Op::sum, {make(Op::times, {f, old}), make(Op::times, {i, g})}));
     if (!given) memory = labelled("c_t", make(Op::loop, {memory, shown(leaf("cell_0", Lies::example), "c_0")}));

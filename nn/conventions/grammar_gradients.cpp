@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "nn/conventions/grammar.h"
+#include "nn/conventions/grammar_misread.h"
 
 namespace gradus::diagnosis {
 
@@ -301,6 +302,35 @@ const std::vector<SlopeRule>& slope_rules() {
        right_slope,
        [](const Way& w, Grid& dx) {
          return each_number(w, dx, [](double dy, double, double y) { return dy * y * (1 + y); });
+       }},
+      {"SLOPE_OTHER",
+       3,
+       {"the slope of %p is y (2 - y)", "%p 的导数写成了 y (2 - y)"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double, double y) { return dy * y * (2 - y); });
+       }},
+      {"SLOPE_OTHER",
+       3,
+       {"the slope of %p is 2 - y^2", "%p 的导数写成了 2 - y^2"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double, double y) { return dy * (2 - y * y); });
+       }},
+      {"SLOPE_OTHER",
+       3,
+       {"the slope of %p is -y^2: the 1, or the y, that it is taken from is missing",
+        "%p 的导数写成了 -y^2：缺少被减的 1（或 y）"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double, double y) { return -dy * y * y; });
+       }},
+      {"SLOPE_OTHER",
+       3,
+       {"the slope of %p is y^2", "%p 的导数写成了 y^2"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_number(w, dx, [](double dy, double, double y) { return dy * y * y; });
        }},
       {"SLOPE_AT_INPUT",
        2,
@@ -700,6 +730,14 @@ class Backward {
     }
   }
 
+  // With one set of formulas that reads wrongly.
+  Arrays run(std::size_t model, const Misread& misread) const {
+    Arrays out;
+    for (std::size_t i = 0; i < models_.size(); ++i)
+      collect(i, through(i, {}, nullptr, i == model ? &misread : nullptr), out);
+    return out;
+  }
+
   const std::vector<std::vector<std::unique_ptr<Plan>>>& plans() const { return plans_; }
   const std::vector<WholeModel>& models() const { return models_; }
 
@@ -740,10 +778,13 @@ class Backward {
   // Gradients of everything that one set of formulas reads. A formula runs again until nothing that it gets changes: at
   // most once a step, since a step reads only itself and what was before.
   using Flows = std::map<std::pair<const Node*, std::size_t>, std::pair<Grid, Grid>>;  // dy and dx of each way
-  Arrays through(std::size_t i, const std::vector<Wrong>& wrongs, std::vector<Flows>* seen = nullptr) const {
+  Arrays through(std::size_t i, const std::vector<Wrong>& wrongs, std::vector<Flows>* seen = nullptr,
+                 const Misread* misread = nullptr) const {
     const WholeModel& model = models_[i];
     const std::size_t n = model.formulas.size();
-    const Arrays seeds = seeds_of(i);
+    Arrays given = *given_.seeds;
+    if (misread && misread->seeds) misread->seeds(given);
+    const Arrays seeds = seeds_of(i, given);
     std::vector<Arrays> shares(n);
     std::vector<Vec> last(n);
     bool changes = true;
@@ -766,6 +807,7 @@ class Backward {
         const Plan& plan = *plans_[i][k];
         const Plan::Flow flow = [&](const Node& term, std::size_t place, const Grid& dy, Grid& dx) {
           if (seen) (*seen)[k][{&term, place}] = {dy, dx};
+          if (misread && misread->flow) misread->flow(k, term, place, dy, dx);
           for (const Wrong& wrong : wrongs)
             for (const auto& [node, at] : wrong.ways)
               if (node == &term && at == place && wrong.whole_model == i &&
@@ -774,7 +816,8 @@ class Backward {
                 wrong.rule->change({plan, term, place, place == Plan::all_uses ? before : dy}, dx);
               }
         };
-        plan.backward(at_root(plan, output, total), flow, shares[k]);
+        const bool saved = misread && k < misread->values.size() && !misread->values[k].empty();
+        plan.backward(at_root(plan, output, total), flow, shares[k], saved ? &misread->values[k] : nullptr);
       }
     }
     Arrays sum = seeds;
@@ -785,6 +828,7 @@ class Backward {
         else
           for (std::size_t j = 0; j < a.data.size(); ++j) to.data[j] += a.data[j];
       }
+    if (misread && misread->result) misread->result(sum);
     return sum;
   }
 
@@ -808,11 +852,11 @@ class Backward {
   }
 
   // The given gradients of outputs, as the scene has the outputs.
-  Arrays seeds_of(std::size_t i) const {
+  Arrays seeds_of(std::size_t i, const Arrays& given) const {
     const WholeModel& m = models_[i];
     Arrays seeds;
     if (given_.kind != TraceKind::recurrent) {
-      for (const auto& [name, g] : *given_.seeds)
+      for (const auto& [name, g] : given)
         if (const Array* a = find(*m.scene.arrays, name); a && a->data.size() == g.data.size())
           seeds[name] = Array(a->shape, g.data);
       return seeds;
@@ -826,11 +870,11 @@ class Backward {
     };
     for (std::size_t b = 0; b < B; ++b) {
       const std::size_t n = m.scene.lengths[b];
-      if (const Array* h = find(*given_.seeds, "h"))
+      if (const Array* h = find(given, "h"))
         for (std::size_t t = 0; t < (held ? T : n); ++t)  // behind the end the last state is handed out again
           add(seeds["s"], b, std::min(t + 1, n), h->row({b, read_at(k, t, n)}).subspan(k * d, d));
-      if (const Array* h = find(*given_.seeds, "h_n")) add(seeds["s"], b, n, h->row({k, b}));
-      if (const Array* c = find(*given_.seeds, "c_n"); c && lstm) add(seeds["m"], b, n, c->row({k, b}));
+      if (const Array* h = find(given, "h_n")) add(seeds["s"], b, n, h->row({k, b}));
+      if (const Array* c = find(given, "c_n"); c && lstm) add(seeds["m"], b, n, c->row({k, b}));
     }
     return seeds;
   }
@@ -955,6 +999,7 @@ class Explanation {
     for (const Wrong& wrong : all_) attempt({wrong});
     if (hits_.empty()) {
       if (auto cut = truncated()) return {*cut};
+      if (auto wrong = misread()) return {*wrong};
       attempt_two();
     }
     return named();
@@ -1020,6 +1065,29 @@ class Explanation {
         for (const Wrong& second : all_)
           if (second.rule->plainness == plainness && second.ways != first.ways && pairs++ < most_pairs)
             attempt({first, second});
+  }
+
+  // Backward in which every slope is right, and that reads other numbers.
+  std::optional<Finding> misread() {
+    std::vector<Misread> found;
+    for (std::size_t i = 0; i < backward_.models().size() && found.empty(); ++i)
+      each_misread(backward_.models()[i], backward_.plans()[i], *given_.seeds, given_.shown, [&](const Misread& m) {
+        try {
+          if (explained(backward_.run(i, m), true) == wrong_ones()) found.push_back(m);
+        } catch (const std::invalid_argument&) {
+          // no slope is written for this model
+        }
+        return !found.empty();
+      });
+    if (found.empty()) return std::nullopt;
+    Finding f;
+    f.code = found[0].code, f.kind = Kind::graph;
+    f.where = {"the backward pass", "反向传播"};
+    f.sentence = found[0].sentence, f.fix = found[0].fix;
+    f.used = "gradients as given";
+    f.paper = "the gradients of the convention that the forward follows";
+    f.test = "CHECK(check_gradient(f, parameters).passed);";
+    return f;
   }
 
   // The gradient of what one step hands on to the next, cut before some of the steps.

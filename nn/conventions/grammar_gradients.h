@@ -21,6 +21,7 @@ struct BackwardCase {
   // to be compared.
   std::function<std::vector<std::string>(const std::string&)> uses;
   double bound = 1e-6;  // of a right gradient, relative to its largest number
+  std::function<std::string(const std::string&)> shown = [](const std::string& name) { return name; };  // in the trace
 };
 
 // The right ones of these gradients, exact to rounding; empty where no trees are written for the model.
