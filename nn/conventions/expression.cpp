@@ -995,6 +995,7 @@ std::string whose(const Read& r, int onward = 0) {
     order = onward > 0   ? "one ahead, the last reads the first"
             : onward < 0 ? "one behind, the first reads the last"
                          : "rolled round the end";
+  if (r.order == Order::held && onward < 0) order = "before the beginning the first one again";
   if (!order.empty()) text += (text.empty() ? "" : ", ") + order;
   return text.empty() ? "" : "[" + text + "]";
 }
@@ -1108,7 +1109,8 @@ std::string print(const Term& term, bool whole) {
       text = n.name;
       break;
   }
-  return whole && !n.label.empty() ? n.label + " = " + text : text;
+  const bool says_it = n.op == Op::loop && n.in[0]->label == n.label;  // its body is called the same
+  return whole && !n.label.empty() && !says_it ? n.label + " = " + text : text;
 }
 
 }  // namespace gradus::diagnosis

@@ -126,6 +126,7 @@ struct Scene {
   std::string made;                            // the array that the formula gives
   std::vector<Term> beside;                    // what other stages compute, and may be taken by mistake
   std::size_t beside_size = 0;                 // its features
+  Term scores;                                 // what the weights are made of, where the weights are read
   std::string made_too;                        // another one that a term inside gives
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <random>
 #include <set>
@@ -99,6 +100,8 @@ std::vector<Term> others(const Place& p) {
   }
   for (const Term& t : p.plan.scene().beside)
     if (p.value.N == 1 && p.value.D == p.plan.scene().beside_size) found.push_back(t);
+  if (p.plan.scene().scores && p.term->op == Op::leaf && p.term->lies == Lies::pair)
+    found.push_back(p.plan.scene().scores);
   const std::pair<const char*, Lies> arrays[] = {
       {"s", Lies::step},      {"y_emb", Lies::step},  {"x", Lies::step},       {"c", Lies::step},
       {"htilde", Lies::step}, {"logits", Lies::step}, {"m", Lies::step},       {"cell_0", Lies::example},
@@ -193,7 +196,7 @@ std::vector<AttentionConvention> other_weights(const Place& p, bool pairs) {
   for (SoftmaxAxis axis : {SoftmaxAxis::batch, SoftmaxAxis::queries, SoftmaxAxis::singleton,
                            SoftmaxAxis::keys_and_queries, SoftmaxAxis::batch_and_keys, SoftmaxAxis::all})
     if (p.plan.scene().whole) ways.push_back([axis](C& c) { c.axis = axis; });
-  for (int k = 0; k <= static_cast<int>(Normaliser::over_absolute_sum); ++k)
+  for (int k = 0; k <= static_cast<int>(Normaliser::exp_shifted_times_sum); ++k)
     if (k != static_cast<int>(Normaliser::unshifted_softmax))
       ways.push_back([k](C& c) { c.normaliser = static_cast<Normaliser>(k); });
   for (int k = 0; k <= static_cast<int>(MaskRead::shortest_first); ++k)
@@ -866,7 +869,8 @@ std::string slot(const Node& n, const std::string& owner) {
 }
 
 std::string replaced_in(std::string text, const char* mark, const std::string& by) {
-  for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += by.size()) text.replace(at, 2, by);
+  for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += by.size())
+    text.replace(at, std::strlen(mark), by);
   return text;
 }
 
@@ -895,7 +899,9 @@ Words about_weights(const AttentionConvention& c, const AttentionConvention& rig
                                      {"softmax of tanh", "tanh 的 softmax"},
                                      {"softmax twice, masked both times,", "两次都带掩码的 softmax "},
                                      {"exp(e) over 1 plus the sum of them", "exp(e) 除以 1 与其和"},
-                                     {"division of |e| by their sum", "|e| 除以其和"}};
+                                     {"division of |e| by their sum", "|e| 除以其和"},
+                                     {"exp(e - max e) without a division", "exp(e - max e) 而不相除"},
+                                     {"exp(e - max e) times their sum", "exp(e - max e) 乘以其和"}};
   static const Said reads[] = {{"the keys' mask", "键的掩码"},
                                {"the queries' mask", "查询的掩码"},
                                {"the mask inverted", "取反的掩码"},
@@ -956,6 +962,19 @@ std::string weights_code(const AttentionConvention& c, const AttentionConvention
   if (c.mask_fill != right.mask_fill && c.mask_use != MaskUse::lower) add("MASK_FINITE_FILL");
   if (c.temperature != right.temperature) add("SCALE_OTHER");
   return code;
+}
+
+// The steps of a backward direction are counted as it reads them; a reader counts positions.
+void say_positions(Finding& f) {
+  for (std::string* text : {&f.sentence.en, &f.sentence.zh, &f.used, &f.paper, &f.fix.en, &f.fix.zh}) {
+    const bool zh = text == &f.sentence.zh || text == &f.fix.zh;
+    *text = replaced_in(*text, "[last real]", zh ? "[位置 1，它最后读到的]" : "[position 1, the last that it reads]");
+    *text = replaced_in(*text, "[first]",
+                        zh ? "[最后一个真实位置，它最先读到的]" : "[the last real position, the first that it reads]");
+  }
+  if (f.used.find("x_{t") == std::string::npos) return;
+  f.sentence.en += "; t counts the steps of this direction, from the last real position on";
+  f.sentence.zh += "；t 按这个方向的读取顺序计数，从最后一个真实位置开始";
 }
 
 // The size of the model that a factor is.
@@ -1039,6 +1058,7 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
   if (part.en.empty() && (new_text == old_text || f.used == f.paper)) return std::nullopt;
   if (f.used == f.paper) f.used = f.paper = "";  // of weights, whose formula does not say how they are made
   f.fix = {"write " + old_text + " there, not " + new_text, "那里应写 " + old_text + "，而不是 " + new_text};
+  if (formula.part.en == std::string("the backward direction")) say_positions(f);
   f.test = formula.stage == Stage::run || formula.stage == Stage::cell
                ? "CHECK(check_reference(cell, inputs, claimed).passed);"
                : "CHECK(check_reference(decoder, inputs, claimed).passed);";

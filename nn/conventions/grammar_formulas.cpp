@@ -481,7 +481,8 @@ std::vector<Formula> head_formulas(const Model& model, const Arrays& given) {
   const Term q = side("query", "Q", Lies::step), k = side("key", "K", Lies::position),
              v = side("value", "V", Lies::position);
   const std::size_t d_k = projected ? get(given, "W_Q").dim(0) / heads : query.dim(2);
-  const Term weights = write.fresh_weights(labelled("e", write.scored(model.decoder.attention.score, q, k, d_k)));
+  const Term scores = labelled("e", write.scored(model.decoder.attention.score, q, k, d_k));
+  const Term weights = write.fresh_weights(scores);
   Arrays arrays = given;
   const bool each_head = alpha && alpha->data.size() == B * heads * T * key.dim(1);
   if (each_head) arrays["alpha"] = Array({B * heads, T, key.dim(1)}, alpha->data);
@@ -502,6 +503,7 @@ std::vector<Formula> head_formulas(const Model& model, const Arrays& given) {
     Term c = labelled("c", make(Op::gather, {make(Op::times, {seen, v})}));
     if (projected) c = make(Op::merge, {c});
     add("output", labelled("output", projected ? write.linear("W_O", "b_O", c) : c), *output);
+    if (each_head) made.back().scene.scores = scores;
   }
   return made;
 }

@@ -121,6 +121,12 @@ Vec normalised(const AttentionConvention& c, Vec e) {
       for (double& v : e) v = std::exp(v);
       return e;
     }
+    case Normaliser::exp_shifted:
+    case Normaliser::exp_shifted_times_sum: {
+      const double most = *top;
+      for (double& v : e) v = std::exp(v - most);
+      return c.normaliser == Normaliser::exp_shifted ? e : divided(e, 1 / sum_of(e));
+    }
     case Normaliser::log_softmax: {
       e = activate(Activation::softmax, std::move(e));
       for (double& v : e) v = v > 0 ? std::log(v) : 0;

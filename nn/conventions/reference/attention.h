@@ -30,7 +30,9 @@ enum class Normaliser {
   softmax_of_tanh,
   softmax_twice_masked,
   softmax_plus_one,
-  over_absolute_sum
+  over_absolute_sum,
+  exp_shifted,           // exp(e - max e), not divided
+  exp_shifted_times_sum  // and multiplied by the sum
 };
 
 // Whose mask is read (true = may be attended). Mistakes: the query's own mask, the mask inverted, off by one at the end
