@@ -45,6 +45,7 @@ using Hypothesis = std::vector<int>;
 struct Scored {
   Hypothesis hypothesis;
   double residual = infinite;
+  double states = infinite;  // of h alone, in a run
 };
 
 // Sorted by a key that costs something.
@@ -326,12 +327,15 @@ class Search {
 
   double residual(const Group& group, const Model& model, const Arrays& on) {
     verdict_.work += work_of(group, on);
+    states_ = infinite;
     try {
       const Arrays got = stage_outputs(model, on, group.stages);
       double most = 0;
       for (const std::string& name : group.outputs) {
         const Array* a = reference::find(got, name);
-        most = std::max(most, a ? difference(*a, get(on, name), scale_of(name)) : infinite);
+        const double r = a ? difference(*a, get(on, name), scale_of(name)) : infinite;
+        if (name == "h") states_ = r;
+        most = std::max(most, r);
       }
       return most;
     } catch (const std::invalid_argument&) {
@@ -558,12 +562,19 @@ class Search {
           Hypothesis next = s.hypothesis;
           next[field] = k;
           const double r = residual_at_once(group, next);
-          if (r < infinite) level1.push_back({next, r});
+          if (r < infinite) level1.push_back({next, r, states_});
         }
       hits = matching(group, level1);
     }
     if (level) tried.insert(tried.end(), level1.begin(), level1.end());
-    if (hits.empty() && explained_by_final_states(group, level0)) return;
+    if (hits.empty()) {
+      const std::vector<Scored> over_padding = beside_read_padding(group, level0, most_attempts);
+      hits = matching(group, over_padding);
+      if (!hits.empty()) level = 2;
+      tried.insert(tried.end(), over_padding.begin(), over_padding.end());
+    }
+    for (const auto* some : {&level0, &level1})
+      if (hits.empty() && explained_by_final_states(group, *some)) return;
     if (hits.empty() && explained_by_one_layer(group, level0)) return;
     if (hits.empty() && explained_between_layers(group, level1)) return;
     if (hits.empty() && explained_by_mask(group, level0)) return;
@@ -843,30 +854,96 @@ class Search {
     return false;
   }
 
-  // A run whose outputs agree, and whose final states, or what a decoder takes of them, are other numbers.
-  bool explained_by_final_states(const Group& group, const std::vector<Scored>& free_ones) {
+  bool ends_behind_the_padding(const Group& group, Model model) {
+    model.run.after_end = model.both.after_end = AfterEnd::run_on;
+    const Arrays made = stage_outputs(model, given_, {Stage::run});
+    return group.outputs.size() > 1 && std::all_of(group.outputs.begin(), group.outputs.end(), [&](const auto& name) {
+             return name == "h" || difference(get(made, name), get(given_, name)) < tolerance_;
+           });
+  }
+
+  // The entry of the tables, as a finding beside others.
+  Finding padding_is_read(const Group& group) const {
+    Finding f;
+    f.where = where_of(group);
+    for (const Field& field : all_)
+      for (const Option& o : field.options)
+        if (over_the_padding(field, o)) {
+          f.code = o.code, f.kind = o.kind, f.sentence = {o.sentence.en, o.sentence.zh};
+          f.used = o.used, f.paper = o.paper, f.fix = {o.fix.en, o.fix.zh}, f.test = o.test;
+        }
+    return f;
+  }
+  static bool over_the_padding(const Field& field, const Option& o) {
+    return std::string("after_end") == field.name && std::string("run_on") == o.id;
+  }
+
+  // What stands where final states belong, as one finding. Empty where that is not known, or nothing is wrong.
+  std::vector<Finding> other_final_states(const Group& group, const RunDetails& right) const {
+    std::vector<Finding> found;
+    const bool ends = group.outputs.front() == "start";
+    for (const std::string& output : group.outputs) {
+      const bool is_right = !ends && difference(get(right.outputs, output), get(given_, output)) < tolerance_;
+      if (output == "h" || is_right) continue;
+      const auto more = explain_final_states(given_, right, output, trace_.directions, tolerance_);
+      if (more.empty()) return {};
+      for (const Finding& f : more) {
+        const auto known = std::find_if(found.begin(), found.end(), [&](const Finding& g) { return g.code == f.code; });
+        if (known == found.end()) {
+          found.push_back(f);
+          continue;
+        }
+        known->where = where_of(group);
+        known->sentence.en += "; " + f.sentence.en, known->sentence.zh += "；" + f.sentence.zh;
+        known->used += "; " + f.used, known->paper += "; " + f.paper;
+      }
+    }
+    return found;
+  }
+
+  // A run over the padding shows in h everywhere, so that another mistake beside it is tried together with it.
+  std::vector<Scored> beside_read_padding(const Group& group, const std::vector<Scored>& free_ones,
+                                          std::size_t most_attempts) {
+    std::vector<Scored> made;
+    if (trace_.kind != TraceKind::recurrent || !there("h") || !there("mask")) return made;
+    const auto list = deviations(group);
+    for (const auto& [field, k] : list)
+      for (const Scored& s : free_ones) {
+        if (!over_the_padding(all_[field], option(field, k)) || trouble(group, s.hypothesis).violations) continue;
+        for (const auto& [other, n] : list) {
+          if (attempts_ >= most_attempts || other == field) continue;
+          Hypothesis next = s.hypothesis;
+          next[field] = k, next[other] = n;
+          const double r = residual_at_once(group, next);
+          if (r < infinite) made.push_back({next, r});
+        }
+      }
+    return made;
+  }
+
+  // A run whose outputs agree, with the mistake of the hypothesis if it has one, and whose final states, or what a decoder
+  // takes of them, are other numbers.
+  bool explained_by_final_states(const Group& group, const std::vector<Scored>& some) {
     if (trace_.kind != TraceKind::recurrent) return false;
     const bool ends = group.outputs.front() == "start";
     if (!ends && !there("h")) return false;
-    for (const Scored& s : free_ones) {
-      const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
-      if (!model) continue;
-      Arrays right;
+    for (const Scored& s : some) {
+      const bool looked_at = trouble(group, s.hypothesis).violations == 0 || s.states < tolerance_;
+      const auto model = looked_at ? build(group, s.hypothesis) : std::nullopt;
+      if (!model || model->run.after_end == AfterEnd::run_on) continue;
+      RunDetails right;
       try {
-        right = stage_outputs(*model, given_, {Stage::run});
+        right = run_details(*model, given_);
       } catch (const std::invalid_argument&) {
         continue;  // sizes that do not go with this hypothesis
       }
-      if (there("h") && !(difference(right.at("h"), get(given_, "h")) < tolerance_)) continue;
+      const Arrays& made = right.outputs;
+      if (there("h") && !(difference(get(made, "h"), get(given_, "h")) < tolerance_)) continue;
       std::vector<Finding> found;
-      for (const std::string& output : group.outputs) {
-        if (output == "h" || (!ends && difference(right.at(output), get(given_, output)) < tolerance_)) continue;
-        const auto more = explain_final_states(given_, right, output, trace_.directions, tolerance_);
-        if (more.empty()) {
-          found.clear();
-          break;
-        }
-        found.insert(found.end(), more.begin(), more.end());
+      if (!ends && there("mask") && ends_behind_the_padding(group, *model)) {
+        found.push_back(padding_is_read(group));
+      } else {
+        found = other_final_states(group, right);
       }
       if (found.empty()) continue;
       adopt(group, s.hypothesis);
@@ -1295,7 +1372,7 @@ class Search {
       }
     }
     if (right) return;
-    auto found = explain_final_states(given_, ends, "h_n", trace_.directions, tolerance_);
+    auto found = explain_final_states(given_, {ends, {}, {}}, "h_n", trace_.directions, tolerance_);
     if (found.empty() && some_full && full_are_right) {
       Finding f;
       f.code = "RUN_READS_PADDING", f.kind = Kind::mask;
@@ -1999,6 +2076,7 @@ class Search {
   bool right_inside_ = false;     // a model that keeps the claim gives what the formulas are about: all real positions
   bool forward_differs_ = false;  // in a way that the model of the gradients does not have
   std::size_t misfits_ = 0, attempts_ = 0;
+  double states_ = infinite;  // how far h was in the residual computed last
   // Numbers that the grammar may compute for one of its searches, and for all that are still to come.
   static constexpr std::size_t most_at_once = 100'000'000;
   std::size_t left_ = 160'000'000;

@@ -21,7 +21,8 @@ struct Taken {
 
 struct Whole {
   const Arrays& given;
-  const Arrays& right;
+  const RunDetails& inside;
+  const Arrays& right;  // its outputs
   std::size_t B, d, directions;
 
   std::size_t real(std::size_t b) const {
@@ -78,8 +79,7 @@ std::vector<Taken> all_that_can_be_taken(const Whole& w) {
         add(numbered(name, i), [&](std::size_t b) { return copy(a->row({i, b})); });
   add({"zeros", "零"}, [&](std::size_t) { return Vec(w.d); });
   const Array& h = get(w.right, "h");
-  if (h.dim(2) != w.d * w.directions) return all;
-  for (std::size_t part = 0; part < w.directions; ++part) {
+  for (std::size_t part = 0; part < w.directions && h.dim(2) == w.d * w.directions; ++part) {
     const Words whose = w.directions == 1 ? Words{"h", "h"}
                         : part            ? Words{"the backward half", "反向那一半"}
                                           : Words{"the forward half", "正向那一半"};
@@ -114,6 +114,25 @@ std::vector<Taken> all_that_can_be_taken(const Whole& w) {
     over("the largest over all positions", "在所有位置上的最大值", true, false, false);
     over("the largest over the real positions", "在真实位置上的最大值", true, false, true);
   }
+  for (const std::vector<Array>* list : {&w.inside.states, &w.inside.memories})
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const bool memory = list == &w.inside.memories;
+      const std::string name = std::string(memory ? "c" : "h") +
+                               (w.inside.states.size() > 1 ? " of " + numbered(memory ? "c_n" : "h_n", i).en : "");
+      const auto one = [&](const char* en, const char* zh, const std::function<std::size_t(std::size_t)>& position) {
+        add({name + " at " + en, name + " 在" + zh}, [&, position](std::size_t b) {
+          return copy((*list)[i].row({b, position(b)}));
+        });
+      };
+      const std::size_t T = (*list)[i].dim(1);
+      one("position 1", "位置 1", [](std::size_t) { return std::size_t{0}; });
+      one("position 2", "位置 2", [&](std::size_t) { return std::min<std::size_t>(1, T - 1); });
+      one("the position before the last real one", "最后一个真实位置的前一个",
+          [&](std::size_t b) { return std::max<std::size_t>(w.real(b), 2) - 2; });
+      one("the last real position", "最后一个真实位置",
+          [&](std::size_t b) { return std::max<std::size_t>(w.real(b), 1) - 1; });
+      one("the last position, padding included", "最后一个位置（含填充）", [&](std::size_t) { return T - 1; });
+    }
   return all;
 }
 
@@ -155,15 +174,15 @@ Finding finding(const std::string& output, const std::vector<std::string>& en, c
 
 }  // namespace
 
-std::vector<Finding> explain_final_states(const Arrays& given, const Arrays& right, const std::string& output,
+std::vector<Finding> explain_final_states(const Arrays& given, const RunDetails& right, const std::string& output,
                                           std::size_t directions, double tolerance) {
-  const Array &wanted = get(given, output), &h_n = get(right, "h_n");
+  const Array &wanted = get(given, output), &h_n = get(right.outputs, "h_n");
   const bool start = output == "start";
   const std::size_t slices = h_n.dim(0), d = h_n.dim(2), B = h_n.dim(1);
   const std::size_t least_numbers = 6;
   if (B * d < least_numbers || wanted.shape.size() != (start ? 2 : 3)) return {};
   const std::size_t blocks = wanted.shape.back() / d;  // of start
-  const Whole whole{given, right, B, d, directions};
+  const Whole whole{given, right, right.outputs, B, d, directions};
   const std::vector<Taken> all = all_that_can_be_taken(whole);
   std::vector<std::string> en, zh;
   std::string used, paper;

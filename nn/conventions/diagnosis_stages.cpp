@@ -335,7 +335,7 @@ Array slice(const Array& states, std::size_t i) {
 const Array* given_or_made(const Array& state) { return state.data.empty() ? nullptr : &state; }
 
 Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = nullptr,
-                 const Intervention& intervention = {}) {
+                 const Intervention& intervention = {}, RunDetails* details = nullptr) {
   const std::vector<std::size_t> lengths = lengths_of(given, get(given, "x").dim(0));
   const bool both = find(given, "U_reverse") != nullptr;
   const Array *h0 = find(given, "h0"), *c0 = find(given, "c0");
@@ -388,6 +388,11 @@ Arrays recurrent(const Model& model, const Arrays& given, const Arrays* still = 
     if (model.after_layer) model.after_layer(l, x, is_lstm ? merged(runs, &Run::c) : Array(), made);
     x = std::move(made);
     if (still) still_x = merged(still_runs);
+    for (const Run& run : runs)
+      if (details) {
+        details->states.push_back(run.h);
+        if (is_lstm) details->memories.push_back(run.c);
+      }
   }
   Arrays out;
   out["h"] = x;
@@ -508,6 +513,19 @@ bool stage_by_stage(const Model& m) {
 }
 
 }  // namespace
+
+RunDetails run_details(const Model& model, const Arrays& given) {
+  if (!model.edits.empty()) {
+    Model plain = model;
+    plain.edits.clear();
+    return run_details(plain, edited(model, given));
+  }
+  if (model.first_state != FirstState::own)
+    return run_details(from_its_own(model), with_first_state(TraceKind::recurrent, model, given));
+  RunDetails details;
+  details.outputs = recurrent(model, given, nullptr, {}, &details);
+  return details;
+}
 
 const char* output_of(Stage stage) {
   static const char* names[] = {"e", "alpha", "c", "s", "htilde", "logits", "s_0", "h", "output", "start"};

@@ -19,6 +19,13 @@ reference::Arrays whole_forward(TraceKind kind, const Model& model, const refere
 reference::Arrays whole_forward(TraceKind kind, const Model& model, const reference::Arrays& given,
                                 const reference::Arrays& still, const reference::Intervention& intervention);
 
+// A recurrent run with h (B, T, d), and an LSTM's memory, of every layer and direction, in the order of h_n.
+struct RunDetails {
+  reference::Arrays outputs;
+  std::vector<reference::Array> states, memories;
+};
+RunDetails run_details(const Model& model, const reference::Arrays& given);
+
 // "alpha" for Stage::weights, and so on.
 const char* output_of(Stage stage);
 
