@@ -36,7 +36,7 @@ done
 planted() {
   file=$(find "$work/out/$1" -name '*_seeds.txt' | sort | head -n 1)
   tr 0-8 1-9 <"$file" >"$work/planted" && cp "$work/planted" "$file"
-  if come_out "$1"; then return 1; fi
+  ! come_out "$1" >"$work/found" && grep '^renewed lessons/' "$work/found"
 }
 check "numbers: finds a page that quotes another number than the run gave" planted "$1"
 finish
