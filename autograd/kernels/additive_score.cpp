@@ -38,7 +38,7 @@ template <class T, class Row> T exponentials(std::int64_t d, Row x, T* to) {
 
 // d as a number of whole packs, in elements.
 std::int64_t whole_packs(const Tensor& x) {
-  const std::int64_t d = x.shape()[x.rank() - 1], pack = 64 / static_cast<std::int64_t>(bytes_of(x.dtype()));
+  const std::int64_t d = x.shape()[x.rank() - 1], pack = pack_bytes / static_cast<std::int64_t>(bytes_of(x.dtype()));
   return (d + pack - 1) / pack * pack;
 }
 

@@ -1,6 +1,7 @@
 // C = A B in tiles that stay in registers. B is read by rows of whole packs and A number by number (broadcast), with
 // any strides: so x W and x' dy need no packing at all, which is worth more than cache blocking at the sizes of
-// recurrent nets (k up to some hundreds). Only a B whose rows are not contiguous is first copied into rows.
+// recurrent nets (k up to some hundreds). Only a B whose rows are not contiguous is first copied into rows, and one
+// beyond the cache on the way.
 //
 // Every element is summed along k in one fixed order, which depends on k alone: computing some rows or columns of C by
 // themselves gives the same bits.
@@ -19,12 +20,13 @@
 namespace gradus {
 namespace {
 
-// A tile of Rows x (Packs * lanes) sums: each step of k costs Packs loads of B and Rows broadcasts of A. `ahead`: B's
-// columns on the right are fetched as well. They lie too far apart to be foreseen, but only a B beyond the cache gains;
-// what is near is found in time by itself, and fetching it once more takes a tenth of the speed.
+// A tile of Rows x (Packs * lanes) sums: each step of k costs Packs loads of B and Rows broadcasts of A. `keep` is for a
+// B beyond the cache: what is read of it is copied there, row behind row, for the tiles below, because rows that lie
+// 4 KB apart drive each other out of the cache (1.35 times the speed at 1024 x 1024); and B's columns on the right, too
+// far apart to be foreseen, are fetched. What is near is found by itself: fetching it again takes a tenth of the speed.
 template <class T, int Rows, int Packs>
 void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b, std::int64_t b_row, T* c,
-          std::int64_t c_row, const T* plus, std::int64_t plus_row, bool ahead) {
+          std::int64_t c_row, const T* plus, std::int64_t plus_row, T* keep) {
   using Vector = typename Pack<T>::Vector;
   Vector sum[Rows][Packs];
 #pragma GCC unroll 16
@@ -38,12 +40,16 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
   }
   for (std::int64_t step = 0; step < k; ++step) {
     Vector row[Packs];
-    if (ahead) {
-#pragma GCC unroll 6
-      for (int j = 0; j < Packs; ++j) __builtin_prefetch(b + (Packs + j) * Pack<T>::lanes);
-    }
 #pragma GCC unroll 6
     for (int j = 0; j < Packs; ++j) row[j] = Pack<T>::load(b + j * Pack<T>::lanes).v;
+    if (keep) {
+#pragma GCC unroll 6
+      for (int j = 0; j < Packs; ++j) {
+        __builtin_prefetch(b + (Packs + j) * Pack<T>::lanes);
+        Pack<T>{row[j]}.store(keep + j * Pack<T>::lanes);
+      }
+      keep += Packs * Pack<T>::lanes;
+    }
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
       const Vector factor = a[i * a_row] - Vector{};
@@ -66,7 +72,7 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
 
 template <class T>
 using Tile = void (*)(std::int64_t, const T*, std::int64_t, std::int64_t, const T*, std::int64_t, T*, std::int64_t,
-                      const T*, std::int64_t, bool);
+                      const T*, std::int64_t, T*);
 
 // Rows of contiguous numbers that C or what is added to it consists of; `first` null: nothing is added.
 template <class T> struct Rows {
@@ -75,12 +81,22 @@ template <class T> struct Rows {
   Rows at(std::int64_t row, std::int64_t column) const { return {first ? first + row * step + column : nullptr, step}; }
 };
 
-constexpr int most_rows = 11;  // 11 x 2 sums, 2 packs of B and a factor fit into 32 registers
-constexpr int few_rows = 3;    // 3 x 6 sums
+// Sums of a tile, packs of B and a factor fit into the registers; k of one part of a sum and rows of a block of A into
+// the caches.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int most_rows = 11, few_rows = 3;  // 11 x 2 or 3 x 6 sums in 32 registers
+constexpr std::int64_t cache_bytes = std::int64_t{1} << 20, deepest = 512, block_rows = 110;
+#else
+constexpr int most_rows = 6, few_rows = 2;  // 6 x 2 or 2 x 6 sums in 16
+constexpr std::int64_t cache_bytes = std::int64_t{1} << 19, deepest = 256, block_rows = 240;
+#endif
 constexpr int most_packs = 6;
-constexpr std::int64_t cache_bytes = std::int64_t{1} << 20;
 template <class T> constexpr std::int64_t half_cache = cache_bytes / 2 / static_cast<std::int64_t>(sizeof(T));
-constexpr std::int64_t deepest = 512;  // k of one part of a sum
+
+template <class T> std::vector<T>& scratch(int which) {  // kept per thread: no allocation after the first calls
+  thread_local std::vector<T> space[4];
+  return space[which];
+}
 
 template <class T, int Packs, int... rows>
 constexpr std::array<Tile<T>, sizeof...(rows)> tiles(std::integer_sequence<int, rows...>) {
@@ -99,10 +115,15 @@ void band(const GemmSize& size, const Strided<const T>& a, const T* b, std::int6
           Rows<const T> plus) {
   constexpr int most = most_rows;
   static constexpr auto by_rows = tiles<T, Packs>(std::make_integer_sequence<int, most>{});
-  const bool far = size.k * b_row > half_cache<T>;
+  constexpr std::int64_t width = Packs * Pack<T>::lanes;
+  T* keep = nullptr;
+  if (size.k * b_row > half_cache<T> && size.m >= 8) {
+    scratch<T>(3).resize(static_cast<std::size_t>(deepest * width));
+    keep = scratch<T>(3).data();
+  }
   if (size.m <= most) {
     by_rows[static_cast<std::size_t>(size.m - 1)](size.k, a.data, a.row, a.column, b, b_row, c.first, c.step,
-                                                  plus.first, plus.step, far && size.m >= 8);
+                                                  plus.first, plus.step, keep);
     return;
   }
   const std::int64_t count = (size.m + most - 1) / most;
@@ -112,14 +133,10 @@ void band(const GemmSize& size, const Strided<const T>& a, const T* b, std::int6
     const Rows<T> to = c.at(first, 0);
     const Rows<const T> added = plus.at(first, 0);
     by_rows[static_cast<std::size_t>(rows - 1)](size.k, a.data + first * a.row, a.row, a.column, b, b_row, to.first,
-                                                to.step, added.first, added.step, far && i == 0);
+                                                to.step, added.first, added.step, keep);
+    if (keep) b = std::exchange(keep, nullptr), b_row = width;
     first += rows;
   }
-}
-
-template <class T> std::vector<T>& scratch(int which) {  // kept per thread: no allocation after the first calls
-  thread_local std::vector<T> space[3];
-  return space[which];
 }
 
 // C = P + a column times a row, as the gradient of a weight is at a batch of 1: tiles would be all preparation. Returns
@@ -156,7 +173,7 @@ template <class T>
     const Rows<T> to = c.at(0, column);
     const Rows<const T> added = plus.at(0, column);
     by_packs[static_cast<std::size_t>(now - 1)][static_cast<std::size_t>(size.m - 1)](
-        size.k, a.data, a.row, a.column, b + column, b_row, to.first, to.step, added.first, added.step, false);
+        size.k, a.data, a.row, a.column, b + column, b_row, to.first, to.step, added.first, added.step, nullptr);
     column += now * lanes;
   }
   return column;
@@ -201,7 +218,7 @@ template <class T> void copy_strided(const T* from, std::int64_t step, std::int6
 template <class T>
 void gemm_blocks(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
                  Rows<const T> plus) {
-  constexpr std::int64_t most = 10 * most_rows, row = deepest + Pack<T>::lanes;
+  constexpr std::int64_t most = block_rows, row = deepest + Pack<T>::lanes;
   auto& space = scratch<T>(2);
   space.resize(static_cast<std::size_t>(most * row));
   for (std::int64_t m = 0; m < size.m; m += most) {

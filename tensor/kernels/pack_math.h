@@ -36,6 +36,13 @@ inline Pack<float> at_most(Pack<float> x, float limit) {
 inline Pack<float> at_least(Pack<float> x, float limit) {
   return {__builtin_ia32_maxps512_mask(Pack<float>::broadcast(limit).v, x.v, x.v, -1, 4)};
 }
+#elif defined(__AVX__) && !defined(__clang__)
+inline Pack<float> at_most(Pack<float> x, float limit) {
+  return {__builtin_ia32_minps256(Pack<float>::broadcast(limit).v, x.v)};
+}
+inline Pack<float> at_least(Pack<float> x, float limit) {
+  return {__builtin_ia32_maxps256(Pack<float>::broadcast(limit).v, x.v)};
+}
 #else
 inline Pack<float> at_most(Pack<float> x, float limit) {
   const Pack<float> all = Pack<float>::broadcast(limit);

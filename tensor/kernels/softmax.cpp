@@ -2,7 +2,7 @@
 // for one number out of the pass before it, so four rows go side by side and wait together.
 #include "tensor/kernels/softmax.h"
 
-#ifdef __AVX512F__
+#ifdef __AVX2__
 #include <immintrin.h>
 #endif
 
@@ -29,10 +29,13 @@ template <class T> PackMask<T> mask_of(const std::uint8_t* allowed, int n) {
   if (n == Pack<T>::lanes) std::memcpy(bytes, allowed, Pack<T>::lanes);
   else std::memcpy(bytes, allowed, static_cast<std::size_t>(n));
   PackMask<T> wide;
-#ifdef __AVX512F__
+#if defined(__AVX512F__)
   const __m128i narrow = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
   wide = reinterpret_cast<PackMask<T>>(sizeof(T) == 4 ? _mm512_maskz_cvtepu8_epi32(0xffff, narrow)
                                                       : _mm512_maskz_cvtepu8_epi64(0xff, narrow));
+#elif defined(__AVX2__)
+  const __m128i narrow = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+  wide = reinterpret_cast<PackMask<T>>(sizeof(T) == 4 ? _mm256_cvtepu8_epi32(narrow) : _mm256_cvtepu8_epi64(narrow));
 #else
   for (int lane = 0; lane < Pack<T>::lanes; ++lane) wide[lane] = bytes[lane];
 #endif
@@ -77,9 +80,9 @@ template <int by, class T, std::size_t... lane> Pack<T> turned(Pack<T> p, std::i
 // The largest lane; NaN when there is one.
 template <class T> T largest_lane(Pack<T> p) {
   constexpr auto lanes = std::make_index_sequence<Pack<T>::lanes>{};
-  if constexpr (Pack<T>::lanes == 16) p = max(p, turned<8>(p, lanes));
-  p = max(p, turned<4>(p, lanes));
-  p = max(p, turned<2>(p, lanes));
+  if constexpr (Pack<T>::lanes > 8) p = max(p, turned<8>(p, lanes));
+  if constexpr (Pack<T>::lanes > 4) p = max(p, turned<4>(p, lanes));
+  if constexpr (Pack<T>::lanes > 2) p = max(p, turned<2>(p, lanes));
   return max(p, turned<1>(p, lanes)).v[0];
 }
 

@@ -17,7 +17,7 @@ template <int step, class V, std::size_t... lane> void exchange(V& upper, V& low
 }
 
 template <int step, class V> void exchange_all(V* row) {
-  constexpr int lanes = 64 / sizeof(row[0][0]);
+  constexpr int lanes = sizeof(row[0]) / sizeof(row[0][0]);
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) {
     if ((i & step) == 0) exchange<step>(row[i], row[i + step], std::make_index_sequence<lanes>{});
@@ -30,9 +30,9 @@ template <class T> void transpose_square(const T* from, std::int64_t from_row, T
   typename Pack<T>::Vector row[lanes];
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) row[i] = Pack<T>::load(from + i * from_row).v;
-  if constexpr (lanes == 16) exchange_all<8>(row);
-  exchange_all<4>(row);
-  exchange_all<2>(row);
+  if constexpr (lanes > 8) exchange_all<8>(row);
+  if constexpr (lanes > 4) exchange_all<4>(row);
+  if constexpr (lanes > 2) exchange_all<2>(row);
   exchange_all<1>(row);
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) Pack<T>{row[i]}.store(to + i * to_row);
