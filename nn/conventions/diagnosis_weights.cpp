@@ -424,8 +424,7 @@ std::optional<Finding> covered_inside(const Trace& trace, const Model& right, co
   return std::nullopt;
 }
 
-}  // namespace
-
+// Nothing where no way gives all of them, or where sizes do not go with `right`.
 std::optional<Finding> explain_weights(const Trace& trace, const Model& right, const Arrays& given, bool scores,
                                        double tolerance) {
   try {
@@ -445,6 +444,26 @@ std::optional<Finding> explain_weights(const Trace& trace, const Model& right, c
   } catch (const std::invalid_argument&) {
     return std::nullopt;  // sizes that do not go with this model
   }
+}
+
+}  // namespace
+
+bool explained_by_weights(Bench& bench, Report& report, const Group& group, const std::vector<Scored>& free_ones) {
+  const bool alone = std::all_of(group.stages.begin(), group.stages.end(),
+                                 [](Stage s) { return s == Stage::score || s == Stage::weights; });
+  if (bench.trace.kind != TraceKind::decoder || !alone || !bench.there("alpha")) return false;
+  std::size_t left = bench.budget_for(group, bench.given);
+  for (const Scored& s : free_ones) {
+    const auto model = bench.trouble(group, s.hypothesis).violations ? std::nullopt : bench.build(group, s.hypothesis);
+    if (!model || left < 2) continue;
+    left -= 2, ++bench.tried, bench.work += 2 * bench.work_of(group, bench.given);
+    const auto found = explain_weights(bench.trace, *model, bench.given, group.outputs.front() == "e", bench.tolerance);
+    if (!found) continue;
+    report.adopt(group, s.hypothesis);
+    report.verdict.findings.push_back(*found);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace gradus::diagnosis

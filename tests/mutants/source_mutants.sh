@@ -124,17 +124,17 @@ autograd/kernels/pointwise_backward.cpp | if (alone) continue; | continue; | aut
 tensor/kernels/pack_math.h | 1.6666665459e-1f | 1.6667665459e-1f | tensor
 tensor/kernels/pointwise_rows.h | if (Add && stride == 0) *to += total.sum(); | if (Add && stride == 0) *to = total.sum(); | tensor
 tensor/kernels/strided_loop.h | offset[k] -= step_[axis][k] * length_[axis]; | offset[k] -= step_[axis][k]; | tensor
-nn/conventions/diagnosis.cpp | if (!first) std::erase_if(before->second | if (first) std::erase_if(before->second | nn
-nn/conventions/diagnosis.cpp | (!remembers || generic("cell_0")) | true | nn
-nn/conventions/diagnosis.cpp | return there("s") && generic("s_0") | return there("s") | nn
-nn/conventions/diagnosis.cpp | if (!trace_.heads_known) count_heads(); | ; | nn
-nn/conventions/diagnosis_gradients.cpp | explains(way, w.name, analytic) && leaves_the_right(way) | explains(way, w.name, analytic) | nn
+nn/conventions/diagnosis_report.cpp | if (!first) std::erase_if(before->second | if (first) std::erase_if(before->second | nn
+nn/conventions/diagnosis_unknown.cpp | (!remembers || generic("cell_0")) | true | nn
+nn/conventions/diagnosis_unknown.cpp | return bench.there("s") && generic("s_0") | return bench.there("s") | nn
+nn/conventions/diagnosis_bench.cpp | if (!trace.heads_known) count_heads(); | ; | nn
+nn/conventions/diagnosis_gradients.cpp | explains(way, w.name, analytic, true) && leaves_the_right(way) | explains(way, w.name, analytic, true) | nn
 nn/conventions/diagnosis_gradients.cpp | (seen != Seen::last_step || t + 1 == T) | (seen != Seen::last_step || t == 0) | nn
 nn/conventions/reference/decoder.cpp | (cut == Cut::fed || cut == Cut::query); | cut == Cut::query; | nn
 nn/conventions/reference/decoder.cpp | return state && static_cast<long>(t) >= p.lag; | return state; | nn
 nn/conventions/reference/rnn.cpp | still->intervention.cut == Cut::carry ? calm : state | still->intervention.cut == Cut::fed ? calm : state | nn
-nn/conventions/diagnosis.cpp | for (std::size_t i : group.fields) open_[i].clear(); | ; | nn
-nn/conventions/diagnosis.cpp | if (!by_keys && shape.size() == 4 && sums_to_one(1) | if (!by_keys && shape.size() == 5 && sums_to_one(1) | nn
+nn/conventions/diagnosis_report.cpp | for (std::size_t i : group.fields) open_[i].clear(); | ; | nn
+nn/conventions/diagnosis_weights_alone.cpp | if (!by_keys && shape.size() == 4 && sums_to_one(1) | if (!by_keys && shape.size() == 5 && sums_to_one(1) | nn
 nn/conventions/diagnosis_gradients.cpp | std::max(size, single_ ? 1e-3 : 1e-5), noise_); | std::max(size, single_ ? 1e-3 : 1e-5), 0.0); | nn
 nn/conventions/diagnosis_stages.cpp | if (continues) h = runs[0].final_h | if (false) h = runs[0].final_h | nn
 nn/conventions/reference/attention.cpp | if (alpha == 0) continue;  // masked | ; | nn
@@ -145,7 +145,7 @@ nn/conventions/hypotheses_attention.cpp | query->data == key->data; | false; | n
 nn/conventions/reference/lstm.cpp | LstmForget::of_hidden ? state.h : state.c; | LstmForget::of_hidden ? state.c : state.c; | nn
 nn/conventions/reference/decoder.cpp | as_cut(Cut::keys), mask_ | H, mask_ | nn
 nn/conventions/reference/decoder.cpp | as_cut(Cut::values)), mask_ | H), mask_ | nn
-nn/conventions/diagnosis.cpp | jointly_one(shape.size() - 2) && B > 1 | false | nn
+nn/conventions/diagnosis_weights_alone.cpp | jointly_one(shape.size() - 2) && B > 1 | false | nn
 LIST
 )
 

@@ -1,0 +1,364 @@
+#include "nn/conventions/diagnosis_bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "nn/conventions/diagnosis_padding.h"
+#include "nn/conventions/diagnosis_parts.h"
+#include "nn/conventions/diagnosis_stages.h"
+#include "nn/conventions/trace_names.h"
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+double difference(const Array& got, const Array& wanted, double scale) {
+  if (got.shape != wanted.shape) return infinite;
+  double most = 0;
+  for (std::size_t i = 0; i < wanted.data.size(); ++i) {
+    const double a = got.data[i], b = wanted.data[i];
+    if (std::isnan(a) && std::isnan(b)) continue;
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      if (a == b) continue;
+      return infinite;
+    }
+    most = std::max(most, std::fabs(a - b));
+    scale = std::max(scale, std::fabs(b));
+  }
+  if (most == 0) return 0;
+  return most / std::max(scale, 1e-300);
+}
+
+Bench::Bench(const Trace& its_trace, const Options& its_options)
+    : trace(its_trace),
+      options(its_options),
+      claim(find_claim(claim_of_framework(claim_said(), its_trace.arrays, its_trace.meta.linear_before_reset))),
+      all(fields()),
+      given(its_trace.arrays),
+      single(its_trace.single || looks_single(its_trace.arrays)) {
+  tolerance = single ? 1e-5 : 1e-9;
+  apart = single ? 1e-3 : 1e-4;
+  set_base();
+  padding_is_other = trace.kind == TraceKind::recurrent && holds_other_numbers(given, trace.directions);
+  judge_options();
+}
+
+bool Bench::looks_single(const Arrays& arrays) {
+  std::size_t fractions = 0;
+  for (const auto& [name, a] : arrays)
+    for (double x : a.data) {
+      if (!std::isfinite(x)) continue;
+      if (static_cast<double>(static_cast<float>(x)) != x) return false;
+      fractions += x != std::floor(x);
+    }
+  return fractions > 8;
+}
+
+void Bench::judge_options() {
+  static const FieldOptions none;
+  for (const Field& field : all) {
+    judged_.emplace_back();
+    for (const Option& o : field.options) {
+      Judgement j{allowed(claim ? claim->keeps : none, field.name, o.id),
+                  allowed(claim ? claim->prefers : none, field.name, o.id)};
+      if (std::string(field.name) == "gate_order" && std::string(o.id) != "one") {
+        const std::string& known = trace.gates_by_name.empty() ? owner_order_ : trace.gates_by_name;
+        if (!known.empty()) j.kept = o.id == known;
+      }
+      judged_.back().push_back(j);
+    }
+  }
+}
+
+bool Bench::allowed(const FieldOptions& lists, const std::string& field, const std::string& id) {
+  for (const auto& [name, ids] : lists)
+    if (field == name) return std::any_of(ids.begin(), ids.end(), [&](const char* one) { return id == one; });
+  return true;
+}
+
+void Bench::set_base() {
+  base.decoder.layers = trace.layers;
+  base.query_given = trace.kind == TraceKind::decoder && there("query");
+  base.heads.heads = std::max<std::size_t>(trace.meta.heads, 1);
+  if (const Array* U = reference::find(given, "U"); U && U->shape.size() == 2 && U->shape[1]) {
+    const std::size_t gates = U->shape[0] / U->shape[1];
+    if (gates == 3) base.decoder.cell = GruConvention{};
+    else if (gates == 4) base.decoder.cell = LstmConvention{};
+    else base.decoder.cell = ElmanConvention{};
+    owner_order_ = gate_letters(trace.meta.gate_order, gates);
+  }
+  if (trace.kind == TraceKind::multi_head) base.decoder.attention.score.score = Score::scaled_dot;
+  chosen.assign(all.size(), -1);
+  if (!trace.heads_known) count_heads();
+}
+
+void Bench::count_heads() {
+  const std::size_t d = get(given, "W_Q").dim(0);
+  for (std::size_t heads = 1; heads <= d; ++heads)
+    for (MaskRead read : {MaskRead::keys, MaskRead::causal}) {
+      if (d % heads != 0) continue;
+      Model model = base;
+      model.heads.heads = heads;
+      model.decoder.attention.mask_read = read;
+      const Group whole{{Stage::heads}, {there("output") ? "output" : "alpha"}, {}};
+      if (!there(whole.outputs[0].c_str()) || !(residual(whole, model, given) < tolerance)) continue;
+      base.heads.heads = heads;
+      return;
+    }
+  heads_are_guessed = true;
+}
+
+bool Bench::has_padding() const {
+  const Array* mask = reference::find(given, "mask");
+  return mask && std::any_of(mask->data.begin(), mask->data.end(), [](double x) { return x == 0; });
+}
+
+std::optional<Model> Bench::build(const Group& group, const Hypothesis& h) const {
+  Model model = base;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool own = std::find(group.fields.begin(), group.fields.end(), i) != group.fields.end();
+    const int option = own ? h[i] : chosen[i];
+    if (option < 0) continue;
+    try {
+      if (!all[i].options[static_cast<std::size_t>(option)].apply(model, given)) return std::nullopt;
+    } catch (const std::invalid_argument&) {
+      return std::nullopt;  // the option asks for an array that is not there or has another shape
+    }
+  }
+  return model;
+}
+
+double Bench::residual(const Group& group, const Hypothesis& h) {
+  ++attempts;
+  const std::optional<Model> model = build(group, h);
+  if (!model) return infinite;
+  ++tried;
+  return residual(group, *model, whole_batch(*model) ? given : seen);
+}
+
+double Bench::residual_at_once(const Group& group, const Hypothesis& h) {
+  constexpr double far = 1e-2;
+  if (first.empty()) return residual(group, h);
+  ++attempts;
+  const std::optional<Model> model = build(group, h);
+  if (!model) return infinite;
+  ++tried;
+  if (whole_batch(*model)) return residual(group, *model, given);
+  const double r = residual(group, *model, first);
+  return r >= far ? r : residual(group, *model, seen);
+}
+
+double Bench::residual(const Group& group, const Model& model, const Arrays& on) {
+  work += work_of(group, on);
+  states = infinite;
+  try {
+    const Arrays got = stage_outputs(model, on, group.stages);
+    double most = 0;
+    for (const std::string& name : group.outputs) {
+      const Array* a = reference::find(got, name);
+      const double r = a ? difference(*a, get(on, name), scale_of(name)) : infinite;
+      if (name == "h") states = r;
+      most = std::max(most, r);
+    }
+    return most;
+  } catch (const std::invalid_argument&) {
+    ++misfits;
+    return infinite;  // shapes that do not go with this hypothesis, or an array that is not there
+  }
+}
+
+double Bench::scale_of(const std::string& name) {
+  double& scale = scales_[name];
+  if (scale == 0)
+    for (double x : get(given, name).data)
+      if (std::isfinite(x)) scale = std::max(scale, std::fabs(x));
+  return scale;
+}
+
+bool Bench::whole_batch(const Model& m) {
+  const AttentionConvention& a = m.decoder.attention;
+  const auto elsewhere = [](MemoryRead read) { return read != MemoryRead::own && read != MemoryRead::time_reversed; };
+  return (a.axis != SoftmaxAxis::keys && a.axis != SoftmaxAxis::singleton) || elsewhere(a.keys) ||
+         elsewhere(a.values) || a.mask_read == MaskRead::next_example || a.mask_read == MaskRead::previous_example ||
+         a.mask_read == MaskRead::longest_first || a.mask_read == MaskRead::shortest_first || elsewhere(m.query_read) ||
+         m.first_state >= FirstState::next_example || !m.dropped.shape.empty() || m.run.over_the_batch ||
+         m.both.merge == Merge::reshaped || m.both.merge == Merge::reshaped_example || m.heads.mask == HeadMask::tiled;
+}
+
+void Bench::choose_what_is_seen() {
+  seen = given;
+  first.clear();
+  if (trace.kind == TraceKind::recurrent) {
+    const Array& x = get(given, "x");
+    const std::size_t B = x.dim(0), row = telling_row(given);
+    if (B > 1) first = part_of_run(given, {row});
+    if (B > 2 && B * x.dim(1) > 30) seen = part_of_run(given, {row, row ? 0 : B - 1});
+  }
+  if (trace.kind != TraceKind::decoder || !there("s")) return;
+  const Array& s = get(given, "s");
+  const std::size_t B = s.dim(0), T = s.dim(1) - 1;
+  if (B * T > 2) first = part_of_decoder(given, {0}, std::min<std::size_t>(T, 2));
+  if (B * T <= 12) return;
+  std::vector<std::size_t> rows = {0};
+  if (const Array* mask = reference::find(given, "mask")) {
+    std::size_t shortest = 0, least = std::numeric_limits<std::size_t>::max();
+    for (std::size_t b = 0; b < B; ++b) {
+      std::size_t n = 0;
+      for (double x : mask->row({b})) n += x != 0;
+      if (n < least) least = n, shortest = b;
+    }
+    if (shortest) rows.push_back(shortest);
+  }
+  if (rows.size() == 1 && B > 1) rows.push_back(B - 1);
+  seen = part_of_decoder(given, rows, std::min<std::size_t>(T, 4));
+}
+
+Trouble Bench::trouble(const Group& group, const Hypothesis& h) const {
+  Trouble t;
+  for (std::size_t i : group.fields) {
+    if (h[i] < 0) continue;
+    const Option& o = option(i, h[i]);
+    if (o.level == Level::error || !kept(i, h[i])) ++t.violations;
+    if (!preferred(i, h[i])) ++t.notes;
+    else if (h[i] != 0 && o.level == Level::benign) ++t.notes;
+  }
+  return t;
+}
+
+std::vector<Hypothesis> Bench::combinations(const Group& group) const {
+  std::vector<Hypothesis> made = {Hypothesis(all.size(), -1)};
+  for (std::size_t i : group.fields) {
+    std::vector<Hypothesis> more;
+    for (const Hypothesis& h : made) {
+      bool any = false;
+      for (std::size_t k = 0; k < all[i].options.size(); ++k) {
+        if (!free(all[i].options[k])) continue;
+        Hypothesis next = h;
+        next[i] = static_cast<int>(k);
+        if (!build(group, next)) continue;
+        more.push_back(std::move(next));
+        any = true;
+      }
+      if (!any) more.push_back(h);
+    }
+    made = std::move(more);
+    if (made.size() > options.most) made.resize(options.most);
+  }
+  return made;
+}
+
+std::vector<std::pair<std::size_t, int>> Bench::deviations(const Group& group) const {
+  std::vector<std::pair<std::size_t, int>> list;
+  for (std::size_t i : group.fields)
+    for (std::size_t k = 0; k < all[i].options.size(); ++k)
+      if (!free(all[i].options[k])) list.emplace_back(i, static_cast<int>(k));
+  return list;
+}
+
+std::optional<Array> Bench::states_of(const Group& group, const Hypothesis& hypothesis) {
+  const auto model = trouble(group, hypothesis).violations ? std::nullopt : build(group, hypothesis);
+  if (!model) return std::nullopt;
+  try {
+    return get(stage_outputs(*model, given, group.stages), "h");
+  } catch (const std::invalid_argument&) { return std::nullopt; }
+}
+
+bool Bench::agrees_on(const char* output, const Group& group, const std::vector<Scored>& some) {
+  Group alone = group;
+  alone.outputs = {output};
+  return std::any_of(some.begin(), some.end(), [&](const Scored& s) {
+    const auto model = trouble(group, s.hypothesis).violations ? std::nullopt : build(group, s.hypothesis);
+    return model && residual(alone, *model, given) < tolerance;
+  });
+}
+
+std::size_t Bench::work_of(const Group& group, const Arrays& on) const {
+  const auto steps_if = [&](Stage stage, const char* name) {
+    const Array* a = reference::find(on, name);
+    const bool here = std::find(group.stages.begin(), group.stages.end(), stage) != group.stages.end();
+    return here && a && a->shape.size() > 1 ? a->dim(0) * a->dim(1) : 0;
+  };
+  const std::size_t cells = steps_if(Stage::run, "x") + steps_if(Stage::cell, "y_emb"),
+                    scores = steps_if(Stage::score, "y_emb"), vectors = steps_if(Stage::attentional, "y_emb"),
+                    readouts = steps_if(Stage::readout, "y_emb");
+  static const std::set<std::string> of_cells = {"W", "U", "W_l", "U_l", "W_r", "U_r"};  // W_l0, W_reverse, ...
+  std::size_t numbers = 200;
+  for (const auto& [name, a] : on) {
+    const std::size_t times = of_cells.count(name.substr(0, 3)) ? cells
+                              : name == "H" || name == "W_a"    ? scores
+                              : name == "W_c"                   ? vectors
+                              : name == "W_o"                   ? readouts
+                                                                : 0;
+    numbers += a.data.size() * (1 + times);
+  }
+  return numbers;
+}
+
+std::size_t Bench::budget_for(const Group& group, const Arrays& on) const {
+  constexpr std::size_t most_work = 40'000'000;
+  return std::clamp<std::size_t>(most_work / work_of(group, on), 2000, options.most);
+}
+
+std::vector<Scored> Bench::matching(const Group& group, const std::vector<Scored>& scored) {
+  double best = infinite;
+  for (const Scored& s : scored) best = std::min(best, s.residual);
+  if (!(best < tolerance)) return {};
+  std::vector<Scored> hits;
+  bool agrees = false;
+  for (const Scored& s : scored) {
+    if (!(s.residual < apart)) continue;
+    Scored full = s;
+    if (const auto model = build(group, s.hypothesis)) full.residual = residual(group, *model, given);
+    agrees = agrees || full.residual < tolerance;
+    if (full.residual < apart) hits.push_back(full);
+  }
+  if (!agrees) return {};
+  const auto fitted = [&](const Scored& s) {
+    return std::any_of(group.fields.begin(), group.fields.end(),
+                       [&](std::size_t i) { return s.hypothesis[i] >= 0 && option(i, s.hypothesis[i]).fitted; });
+  };
+  if (std::any_of(hits.begin(), hits.end(), [&](const Scored& s) { return s.residual < tolerance && !fitted(s); }))
+    std::erase_if(hits, fitted);
+  return hits;
+}
+
+std::set<std::string> Bench::codes(const Group& group, const Hypothesis& h) const {
+  std::set<std::string> out;
+  for (std::size_t i : group.fields) {
+    if (h[i] < 0) continue;
+    const Option& o = option(i, h[i]);
+    if (o.level == Level::error || !kept(i, h[i])) out.insert(o.code);
+  }
+  return out;
+}
+
+Words Bench::where_of(const Group& group) const {
+  Words w;
+  for (Stage stage : group.stages) {
+    const Said name = name_of(stage);
+    if (!there(output_of(stage)) && group.stages.size() > 1) continue;
+    w.en += (w.en.empty() ? "" : ", ") + std::string(name.en);
+    w.zh += (w.zh.empty() ? "" : "、") + std::string(name.zh);
+  }
+  return w;
+}
+
+const Field& Bench::fields_named(const std::string& name) const {
+  return *std::find_if(all.begin(), all.end(), [&](const Field& f) { return name == f.name; });
+}
+
+void Bench::compare_again(const Arrays& on) {
+  given = on;
+  scales_.clear();
+  choose_what_is_seen();
+}
+
+void Bench::forget_padding() {
+  padding_is_other = false;
+  Arrays without = given;
+  without["h"] = without_padding(given);
+  compare_again(without);
+}
+
+}  // namespace gradus::diagnosis

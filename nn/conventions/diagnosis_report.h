@@ -1,0 +1,50 @@
+// Inside the diagnosis: what the hypotheses that agree amount to, in words.
+#pragma once
+
+#include "nn/conventions/diagnosis_bench.h"
+#include "nn/conventions/diagnosis_padding.h"
+
+namespace gradus::diagnosis {
+
+class Report {
+ public:
+  explicit Report(Bench& bench);
+
+  Verdict verdict;
+  std::optional<BehindTheEnd> padding;  // what h holds behind the end where that is neither 0 nor the last state
+  bool named_unknown = false;
+  bool forward_differs = false;  // in a way that the model of the gradients does not have
+
+  // Which of these hits it is: the fewest mistakes win, and what this input cannot tell from them is open.
+  void settle(const Group& group, std::vector<Scored> hits, const std::vector<Scored>& tried);
+  // This hypothesis without mistakes is what was meant, and what was found beside it is said apart.
+  void adopt(const Group& group, const Hypothesis& h);
+
+  void say_subject();
+  void follow(const Words& convention);
+  void say_padding_is_not_compared();  // where it is other
+  void nothing_is_open(const Group& group);
+  void list_what_is_open();
+  void conclude();  // last, once
+
+ private:
+  void say(const Group& group, const Hypothesis& h, const std::set<std::set<std::string>>& rivals,
+           const std::map<std::size_t, std::set<int>>& open);
+  Words sentence_of(const Option& o, std::size_t field, bool error) const;
+  // A number that was read off the trace, by the size that it is.
+  void say_the_number(const Group& group, const Hypothesis& h, const std::string& field, Words& w) const;
+  // Several sets of codes agree: the finding carries all their names.
+  void name_rivals(std::vector<Finding>& errors, const std::set<std::set<std::string>>& rivals,
+                   const std::map<std::size_t, std::set<int>>& open);
+  // A context that neither the cell nor the readout reads is no attention, whatever is computed: one mistake, not two.
+  void note_unused_context();
+  // Without a claim, a decoder that no paper describes is called what it is.
+  void name_hybrid();
+  bool chose(const char* choice) const;
+
+  Bench& bench_;
+  std::map<std::size_t, std::set<int>> open_;  // field -> options that no group tells from the chosen one
+  std::vector<std::string> follows_en_, follows_zh_;
+};
+
+}  // namespace gradus::diagnosis

@@ -1,0 +1,179 @@
+#include "nn/conventions/diagnosis_unknown.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "nn/conventions/diagnosis_stages.h"
+#include "nn/conventions/diagnosis_weights_alone.h"
+
+namespace gradus::diagnosis {
+
+using namespace reference;
+
+namespace {
+
+// From a state of zeros, mistakes in what a cell does with its state do not show at the first step.
+bool first_step_tells(const Bench& bench) {
+  const auto generic = [&](const char* name) {
+    const Array* a = reference::find(bench.given, name);
+    return a && std::all_of(a->data.begin(), a->data.end(), [](double x) { return x != 0; });
+  };
+  const bool remembers = std::holds_alternative<LstmConvention>(bench.base.decoder.cell);
+  return bench.there("s") && generic("s_0") && (!remembers || generic("cell_0"));
+}
+
+// One of two directions that agrees clears the gates, which both of them have.
+std::optional<std::pair<Kind, Words>> half_that_agrees(Bench& bench, const Group& group,
+                                                       const std::vector<Scored>& tried) {
+  if (!bench.there("h")) return std::nullopt;
+  const Array& wanted = get(bench.given, "h");
+  const std::size_t d = wanted.dim(2);
+  const auto half = [&](const Array& whole, std::size_t which) {
+    Array part({whole.dim(0), whole.dim(1), d / 2});
+    for (std::size_t r = 0; r < part.data.size(); ++r)
+      part.data[r] = whole.data[r / (d / 2) * d + which * (d / 2) + r % (d / 2)];
+    return part;
+  };
+  for (const Scored& s : tried) {
+    const std::optional<Array> got = bench.states_of(group, s.hypothesis);
+    for (std::size_t which = 0; got && got->shape == wanted.shape && which < 2; ++which)
+      if (difference(half(*got, which), half(wanted, which)) < bench.tolerance)
+        return {{Kind::convention,
+                 which ? Words{"; the second half of h agrees, the first does not", "；h 的后一半相符，前一半不符"}
+                       : Words{"; the first half of h agrees, the second does not", "；h 的前一半相符，后一半不符"}}};
+  }
+  return std::nullopt;
+}
+
+// Whether a hypothesis without mistakes gives every step but the first, from the trace's own states.
+bool agrees_after_first(const Bench& bench, const Group& group, const std::vector<Scored>& tried) {
+  const auto later = [](const std::string& name, const Array& a) {
+    const std::size_t first = name == "s" || name == "m" ? 2 : 1, T = a.dim(1), row = a.data.size() / a.dim(0) / T;
+    Array cut({a.dim(0), T - first, row});
+    for (std::size_t b = 0; b < a.dim(0); ++b)
+      std::copy_n(a.data.begin() + static_cast<std::ptrdiff_t>((b * T + first) * row), (T - first) * row,
+                  cut.data.begin() + static_cast<std::ptrdiff_t>(b * (T - first) * row));
+    return cut;
+  };
+  if (!bench.there("s") || get(bench.given, "s").dim(1) < 3) return false;
+  for (const Scored& s : tried) {
+    const auto model = bench.trouble(group, s.hypothesis).violations ? std::nullopt : bench.build(group, s.hypothesis);
+    if (!model) continue;
+    try {
+      const Arrays got = stage_outputs(*model, bench.given, group.stages);
+      if (std::all_of(group.outputs.begin(), group.outputs.end(), [&](const std::string& name) {
+            const Array *a = reference::find(got, name), &wanted = get(bench.given, name);
+            return a && a->shape == wanted.shape && difference(later(name, *a), later(name, wanted)) < bench.tolerance;
+          }))
+        return true;
+    } catch (const std::invalid_argument&) {
+      continue;  // sizes that do not go with this hypothesis
+    }
+  }
+  return false;
+}
+
+// Whether a hypothesis without mistakes gives the first step of the trace.
+bool agrees_at_first(Bench& bench, const Group& group, const std::vector<Scored>& tried) {
+  const Arrays whole = bench.seen;
+  for (auto& [name, a] : bench.seen) {
+    static const std::set<std::string> by_step = {"y_emb", "e", "alpha", "c", "htilde", "logits", "query", "y_mask"};
+    const std::size_t keep = name == "s" || name == "m" ? 2 : by_step.count(name) ? 1 : 0;
+    if (!keep || a.shape.size() < 2 || a.shape[1] <= keep) continue;
+    Array cut = a;
+    cut.shape[1] = keep;
+    cut.data.clear();
+    const std::size_t row = a.data.size() / a.shape[0], kept = row / a.shape[1] * keep;
+    for (std::size_t b = 0; b < a.shape[0]; ++b)
+      for (std::size_t k = 0; k < kept; ++k) cut.data.push_back(a.data[b * row + k]);
+    a = cut;
+  }
+  bool agrees = false;
+  for (const Scored& s : tried) {
+    if (agrees || bench.trouble(group, s.hypothesis).violations) continue;
+    if (const auto model = bench.build(group, s.hypothesis))
+      agrees = bench.residual(group, *model, bench.seen) < bench.tolerance;
+  }
+  bench.seen = whole;
+  return agrees;
+}
+
+std::pair<Kind, Words> kind_from_invariants(Bench& bench, const Group& group, const std::vector<Scored>& tried) {
+  const auto in = [&](Stage s) { return std::find(group.stages.begin(), group.stages.end(), s) != group.stages.end(); };
+  for (const std::string& name : group.outputs)
+    for (double x : get(bench.given, name).data)
+      if (!std::isfinite(x))
+        return {Kind::numerics, {"; " + name + " holds NaN or infinities", "；" + name + " 含有 NaN 或无穷"}};
+  if ((in(Stage::weights) || in(Stage::heads)) && bench.there("alpha")) {
+    if (const auto seen = seen_in_weights(bench)) return *seen;
+  }
+  if (in(Stage::heads) && bench.there("alpha") && bench.there("output"))
+    return {Kind::convention, bench.agrees_on("alpha", group, tried)
+                                  ? Words{"; the weights agree, the output does not", "；权重相符，输出不符"}
+                                  : Words{"; the weights disagree already", "；权重就已不符"}};
+  // A first step that agrees clears the gates: what later steps are given is wrong.
+  if (in(Stage::cell) && first_step_tells(bench) && agrees_at_first(bench, group, tried))
+    return {Kind::convention,
+            {"; the first step agrees, later ones do not: what a step hands on to the next is not what it should be",
+             "；第一步相符，之后不符：某一步交给下一步的东西不对"}};
+  if (bench.trace.kind == TraceKind::decoder && agrees_after_first(bench, group, tried))
+    return {Kind::convention,
+            {"; only the first step disagrees: what it is given in the place of a step before it is wrong",
+             "；只有第一步不符：它得到的、代替前一步的东西不对"}};
+  if (in(Stage::run) && bench.trace.directions == 2 && bench.trace.layers == 1) {
+    if (const auto seen = half_that_agrees(bench, group, tried)) return *seen;
+  }
+  if (in(Stage::cell) || in(Stage::run)) {
+    if (std::holds_alternative<LstmConvention>(bench.base.decoder.cell)) return {Kind::lstm, {}};
+    if (std::holds_alternative<GruConvention>(bench.base.decoder.cell)) return {Kind::gru, {}};
+  }
+  return {Kind::convention, {}};
+}
+
+}  // namespace
+
+void unknown(Bench& bench, Report& report, const Group& group, const std::vector<Scored>& tried) {
+  double best = infinite;
+  for (const Scored& s : tried) best = std::min(best, s.residual);
+  report.named_unknown = true;
+  report.verdict.checked = true;
+  report.verdict.agreement = std::max(report.verdict.agreement, best);
+  Finding f;
+  f.code = "UNKNOWN";
+  f.where = bench.where_of(group);
+  const auto [kind, seen] = kind_from_invariants(bench, group, tried);
+  f.kind = kind;
+  f.sentence = {"no known convention or mistake gives these numbers" + seen.en,
+                "没有已知的约定或错误能得到这些数值" + seen.zh};
+  f.fix = {"compare " + f.where.en + " with the formula of the paper, term by term",
+           "逐项对照论文公式检查" + f.where.zh};
+  f.test = "CHECK(check_reference(decoder, inputs, claimed).passed);";
+  report.verdict.findings.push_back(f);
+  report.nothing_is_open(group);  // what fits nowhere is no fault of the input
+}
+
+void nothing_fits(const Bench& bench, Report& report, const Group& group) {
+  const Words where = bench.where_of(group);
+  const bool reads_input = std::any_of(group.stages.begin(), group.stages.end(), [](Stage s) {
+    return s == Stage::cell || s == Stage::attentional || s == Stage::readout;
+  });
+  if (bench.trace.kind == TraceKind::decoder && reads_input && !bench.there("y_emb")) {
+    report.verdict.notes.push_back({where.en + " cannot be checked: y_emb (B, T_dec, d_emb) is missing",
+                                    where.zh + " 无法核对：缺少 y_emb (B, T_dec, d_emb)"});
+    return;
+  }
+  report.verdict.checked = true;
+  report.named_unknown = true;
+  Finding f;
+  f.code = "UNKNOWN";
+  f.kind = Kind::shape;
+  f.where = where;
+  f.sentence = {"no way of joining the given arrays has the sizes that the parameters need",
+                "给出的数组无论怎样拼接，都与参数的尺寸不符"};
+  f.fix = {"compare the shapes of the parameters with what they multiply", "核对参数与其所乘向量的形状"};
+  f.test = "CHECK(W.shape() == Shape{d_out, d_in});";
+  report.verdict.findings.push_back(f);
+}
+
+}  // namespace gradus::diagnosis
