@@ -15,7 +15,7 @@ void add_row_gradients(const Tensor& y, const Tensor& dy, Node::Target dx) {
   const std::int64_t length = y.shape()[y.rank() - 1], rows = length == 0 ? 0 : y.size() / length;
   Tensor to = dx.grad.contiguous() ? dx.grad : zeros(y.shape(), y.dtype());
   dispatch(y.dtype(), [&]<class T>(T) {
-    softmax_rows_gradient(y.data<T>(), dy.data<T>(), length, rows, to.mutable_data<T>(), !dx.fresh);
+    softmax_rows_gradient(y.data<T>(), dy.data<T>(), length, rows, length, to.mutable_data<T>(), !dx.fresh);
   });
   if (!dx.grad.contiguous()) dx.add(to);
 }

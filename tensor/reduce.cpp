@@ -118,7 +118,8 @@ Tensor softmax(const Tensor& x, Axis axis, const Mask* mask, EmptyRow empty_row)
     T* to = result.mutable_data<T>();
     parallel(count, 1, 0.7 * static_cast<double>(x.size()), [&](std::int64_t first, std::int64_t end) {
       const std::uint8_t* allowed = mask ? mask->values().data() + first * length : nullptr;
-      const std::int64_t none = softmax_rows(from + first * length, allowed, length, end - first, to + first * length);
+      const std::int64_t none =
+          softmax_rows(from + first * length, allowed, length, end - first, length, to + first * length);
       if (none >= 0 && empty_row == EmptyRow::error) refuse_empty_row(first + none);
     });
   });

@@ -33,8 +33,8 @@ template <class T> PackMask<T> mask_of(const std::uint8_t* allowed, int n) {
   const __m128i narrow = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
   wide = reinterpret_cast<PackMask<T>>(sizeof(T) == 4 ? _mm512_maskz_cvtepu8_epi32(0xffff, narrow)
                                                       : _mm512_maskz_cvtepu8_epi64(0xff, narrow));
-#elif defined(__AVX2__)
-  const __m128i narrow = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+#elif defined(__AVX2__)  // eight bytes, as they were written: sixteen would have to wait for the zeros beside them
+  const __m128i narrow = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes));
   wide = reinterpret_cast<PackMask<T>>(sizeof(T) == 4 ? _mm256_cvtepu8_epi32(narrow) : _mm256_cvtepu8_epi64(narrow));
 #else
   for (int lane = 0; lane < Pack<T>::lanes; ++lane) wide[lane] = bytes[lane];
@@ -87,25 +87,26 @@ template <class T> T largest_lane(Pack<T> p) {
 }
 
 // The softmax of `rows` rows; how many of them come before the first one of which nothing is allowed.
-template <int rows, class T> int softmax_together(const T* x, const std::uint8_t* allowed, std::int64_t n, T* out) {
+template <int rows, class T>
+int softmax_together(const T* x, const std::uint8_t* allowed, std::int64_t n, std::int64_t step, T* out) {
   using P = Pack<T>;
   P all[rows], total[rows], shift[rows];
   T sum[rows];
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) all[r] = P::broadcast(nothing<T>), total[r] = P{};
   for_each_place<T>(n, rows, [&](std::int64_t i, int r, int count) {
-    P p = read(x + r * n + i, count);
+    P p = read(x + r * step + i, count);
     if (count != P::lanes) p = p.first(count, nothing<T>);
-    if (allowed) p = select(mask_of<T>(allowed + r * n + i, count), p, P::broadcast(nothing<T>));
+    if (allowed) p = select(mask_of<T>(allowed + r * step + i, count), p, P::broadcast(nothing<T>));
     all[r] = max(all[r], p);
   });
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) shift[r] = P::broadcast(largest_lane(all[r]));
   for_each_place<T>(n, rows, [&](std::int64_t i, int r, int count) {
-    P e = exp(read(x + r * n + i, count) - shift[r]);
-    if (allowed) e = select(mask_of<T>(allowed + r * n + i, count), e, P{});
+    P e = exp(read(x + r * step + i, count) - shift[r]);
+    if (allowed) e = select(mask_of<T>(allowed + r * step + i, count), e, P{});
     total[r] = total[r] + (count == P::lanes ? e : e.first(count));
-    write(e, out + r * n + i, count);
+    write(e, out + r * step + i, count);
   });
   int found = rows;
 #pragma GCC unroll 4
@@ -115,24 +116,25 @@ template <int rows, class T> int softmax_together(const T* x, const std::uint8_t
     if (sum[r] == 0) sum[r] = 1;
   }
   for_each_place<T>(n, rows, [&](std::int64_t i, int r, int count) {
-    write(read(out + r * n + i, count) / sum[r], out + r * n + i, count);
+    write(read(out + r * step + i, count) / sum[r], out + r * step + i, count);
   });
   return found;
 }
 
-template <int rows, class T> void gradient_together(const T* y, const T* dy, std::int64_t n, T* dx, bool add) {
+template <int rows, class T>
+void gradient_together(const T* y, const T* dy, std::int64_t n, std::int64_t step, T* dx, bool add) {
   using P = Pack<T>;
   P total[rows], inner[rows];
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) total[r] = P{};
   for_each_place<T>(n, rows, [&](std::int64_t i, int r, int count) {
-    total[r] = total[r] + read(y + r * n + i, count) * read(dy + r * n + i, count);
+    total[r] = total[r] + read(y + r * step + i, count) * read(dy + r * step + i, count);
   });
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) inner[r] = P::broadcast(total[r].sum());
   for_each_place<T>(n, rows, [&](std::int64_t i, int r, int count) {
-    T* to = dx + r * n + i;
-    const P change = read(y + r * n + i, count) * (read(dy + r * n + i, count) - inner[r]);
+    T* to = dx + r * step + i;
+    const P change = read(y + r * step + i, count) * (read(dy + r * step + i, count) - inner[r]);
     write(add ? read(to, count) + change : change, to, count);
   });
 }
@@ -163,23 +165,27 @@ template <class T> T sum_of_exp(const T* x, T shift, std::int64_t n) {
 }
 
 template <class T>
-std::int64_t softmax_rows(const T* x, const std::uint8_t* allowed, std::int64_t n, std::int64_t rows, T* out) {
+std::int64_t softmax_rows(const T* x, const std::uint8_t* allowed, std::int64_t n, std::int64_t rows, std::int64_t step,
+                          T* out) {
   std::int64_t empty = -1;
   in_fours(rows, [&]<int count>(std::int64_t i, std::integral_constant<int, count>) {
-    const std::uint8_t* mask = allowed ? allowed + i * n : nullptr;
+    const std::int64_t at = i * step;
+    const std::uint8_t* mask = allowed ? allowed + at : nullptr;
     int found = count;
-    if (plain_kernels()) found = softmax_row_plain(x + i * n, mask, n, out + i * n) ? 1 : 0;
-    else found = softmax_together<count>(x + i * n, mask, n, out + i * n);
+    if (plain_kernels()) found = softmax_row_plain(x + at, mask, n, out + at) ? 1 : 0;
+    else found = softmax_together<count>(x + at, mask, n, step, out + at);
     if (found < count && empty < 0) empty = i + found;
   });
   return empty;
 }
 
 template <class T>
-void softmax_rows_gradient(const T* y, const T* dy, std::int64_t n, std::int64_t rows, T* dx, bool add) {
+void softmax_rows_gradient(const T* y, const T* dy, std::int64_t n, std::int64_t rows, std::int64_t step, T* dx,
+                           bool add) {
   in_fours(rows, [&]<int count>(std::int64_t i, std::integral_constant<int, count>) {
-    if (plain_kernels()) softmax_row_gradient_plain(y + i * n, dy + i * n, n, dx + i * n, add);
-    else gradient_together<count>(y + i * n, dy + i * n, n, dx + i * n, add);
+    const std::int64_t at = i * step;
+    if (plain_kernels()) softmax_row_gradient_plain(y + at, dy + at, n, dx + at, add);
+    else gradient_together<count>(y + at, dy + at, n, step, dx + at, add);
   });
 }
 
@@ -188,13 +194,15 @@ void refuse_empty_row(std::int64_t row) {
                    " of the mask allows nothing, so no weights exist; drop that row, or ask for EmptyRow::zeros");
 }
 
-template std::int64_t softmax_rows(const float*, const std::uint8_t*, std::int64_t, std::int64_t, float*);
-template std::int64_t softmax_rows(const double*, const std::uint8_t*, std::int64_t, std::int64_t, double*);
+template std::int64_t softmax_rows(const float*, const std::uint8_t*, std::int64_t, std::int64_t, std::int64_t, float*);
+template std::int64_t softmax_rows(const double*, const std::uint8_t*, std::int64_t, std::int64_t, std::int64_t,
+                                   double*);
 template float sum_of_exp(const float*, float, std::int64_t);
 template double sum_of_exp(const double*, double, std::int64_t);
 template float largest(const float*, std::int64_t);
 template double largest(const double*, std::int64_t);
-template void softmax_rows_gradient(const float*, const float*, std::int64_t, std::int64_t, float*, bool);
-template void softmax_rows_gradient(const double*, const double*, std::int64_t, std::int64_t, double*, bool);
+template void softmax_rows_gradient(const float*, const float*, std::int64_t, std::int64_t, std::int64_t, float*, bool);
+template void softmax_rows_gradient(const double*, const double*, std::int64_t, std::int64_t, std::int64_t, double*,
+                                    bool);
 
 }  // namespace gradus
