@@ -681,9 +681,13 @@ double adam_rule(const AdamStep& o, double w, double g, double m, double v, doub
 }
 double correction(double beta, double t) { return 1 - std::pow(beta, t); }
 
+Arrays sgd(const Arrays& a, const Array& g, double times = 1) {
+  return {{"w_new", plus(get(a, "w"), scaled(g, -number(a, "lr") * times))}};
+}
+
 Topic adam_topic() {
   Topic t{"adam",
-          {"Adam step", "Adam 步"},
+          {"step of Adam or of plain gradient descent", "Adam 或普通梯度下降的一步"},
           {"w", "grad", "lr"},
           {"w_new"},
           {"step 3 or so, with moments, a decay other than 0, and gradients that differ",
@@ -700,6 +704,11 @@ Topic adam_topic() {
          });
        },
        {"Adam, with decoupled weight decay if there is any (AdamW)", "Adam；若有权重衰减则为解耦形式（AdamW）"}},
+      {"SGD",
+       Level::choice,
+       Kind::optimizer,
+       [](const Arrays& a) { return sgd(a, get(a, "grad")); },
+       {"plain gradient descent, w -= lr g", "普通梯度下降，w -= lr g"}},
       {"ADAM_EPS_INSIDE",
        Level::choice,
        Kind::optimizer,
@@ -877,9 +886,6 @@ Topic adam_topic() {
 }
 
 double norm_of(const Array& g) { return norm(g.data); }
-Arrays sgd(const Arrays& a, const Array& g, double times = 1) {
-  return {{"w_new", plus(get(a, "w"), scaled(g, -number(a, "lr") * times))}};
-}
 Array clipped_to(const Array& g, double most, double eps = 0) {
   const double n = norm_of(g);
   return n > most ? scaled(g, most / (n + eps)) : g;
@@ -1103,6 +1109,25 @@ Array summed_rows(const Array& dy) {
   return out;
 }
 
+// dy summed over every axis that broadcasting put in front of `shape` or stretched from 1.
+Array summed_to(const Dims& shape, const Array& dy) {
+  if (shape.size() > dy.shape.size()) not_here();
+  const std::size_t in_front = dy.shape.size() - shape.size();
+  Array out(shape);
+  for (std::size_t i = 0; i < dy.data.size(); ++i) {
+    std::size_t rest = i, at = 0, step = 1;
+    for (std::size_t axis = dy.shape.size(); axis-- > 0; rest /= dy.shape[axis]) {
+      if (axis < in_front) break;
+      const std::size_t length = shape[axis - in_front];
+      if (length != 1 && length != dy.shape[axis]) not_here();
+      if (length != 1) at += rest % dy.shape[axis] * step;
+      step *= length;
+    }
+    out.data[at] += dy.data[i];
+  }
+  return out;
+}
+
 Topic broadcast_topic() {
   Topic t{"bias_gradient",
           {"gradient of a broadcast operand", "被广播操作数的梯度"},
@@ -1116,9 +1141,9 @@ Topic broadcast_topic() {
        Level::choice,
        Kind::broadcast,
        [](const Arrays& a) {
-         return get(a, "b").shape.size() == 1 ? Arrays{{"db", summed_rows(get(a, "dY"))}} : (not_here(), Arrays{});
+         return Arrays{{"db", summed_to(get(a, "b").shape, get(a, "dY"))}};
        },
-       {"summed over the broadcast axis", "沿广播轴求和"}},
+       {"summed over the broadcast axes", "沿广播轴求和"}},
       {"UNBROADCAST_MISSING",
        Level::error,
        Kind::broadcast,
@@ -1170,15 +1195,6 @@ Topic broadcast_topic() {
        "db of shape (d)",
        {"drop the axes that were prepended", "去掉前置的轴"},
        "CHECK(grad.shape() == value.shape());"},
-      {"SUMMED_TO_ONE",
-       Level::choice,
-       Kind::broadcast,
-       [](const Arrays& a) {
-         return get(a, "b").data.size() == 1 && get(a, "b").shape.size() == 1 && get(a, "dY").shape.back() != 1
-                    ? Arrays{{"db", Array({1}, {sum_of(get(a, "dY").data)})}}
-                    : (not_here(), Arrays{});
-       },
-       {"summed over the broadcast axes", "沿广播轴求和"}},
   };
   return t;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "nn/conventions/trace_names.h"
+#include "nn/formats/bytes.h"
 #include "nn/formats/json.h"
 #include "nn/formats/npy.h"
 #include "nn/formats/safetensors.h"
@@ -96,6 +97,25 @@ CellName named(const std::vector<TraceName>& table, const std::string& name, boo
     if (dot == std::string::npos) return {};
     tail = tail.substr(dot + 1);
   }
+}
+
+// "bias" and "kernel" alone are a cell's. fc.bias beside fc.weight is a linear layer's, and so is dense.kernel where a
+// cell has its recurrent_kernel elsewhere: of a whole model's parameters many are.
+bool is_of_another_layer(const Arrays& values, const std::string& name) {
+  const std::string dotted = with_dots(name);
+  const std::size_t dot = dotted.rfind('.');
+  if (dot == std::string::npos) return false;
+  const std::string stem = dotted.substr(0, dot + 1), own = dotted.substr(dot + 1);
+  if (own != "bias" && own != "kernel") return false;
+  for (const auto* table : {&decoder_names(), &multi_head_names()})
+    if (!named(*table, name, false).name.empty()) return false;
+  bool linear = false, here = false, elsewhere = false;
+  for (const auto& [other, a] : values) {
+    const std::string its = with_dots(other);
+    linear = linear || (own == "bias" && its == stem + "weight");
+    if (its.ends_with("recurrent_kernel")) (its == stem + "recurrent_kernel" ? here : elsewhere) = true;
+  }
+  return linear || (elsewhere && !here);
 }
 
 // ---- shapes
@@ -846,6 +866,11 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
     if (name.rfind("grad_", 0) == 0) gradients[name.substr(5)] = a;
     else values[name] = a;
   }
+  for (const auto& [name, a] : Arrays(values)) {
+    if (!is_of_another_layer(values, name)) continue;
+    trace.ignored.push_back(name), trace.foreign[name] = a;
+    values.erase(name), gradients.erase(name);
+  }
   const bool onnx = has_onnx_names(values);
   if (onnx) {
     const bool without_axis = values["W"].shape.size() == 2;  // of directions, where there is one
@@ -1007,6 +1032,18 @@ std::string text_of(const std::filesystem::path& path) {
   return text;
 }
 
+// What numpy.savez and torch.save write is a zip, and often the first thing that is tried.
+void refuse_zip(const std::filesystem::path& path) {
+  const formats::Bytes bytes = formats::from_file(path);
+  std::string start(4, '\0');
+  if (bytes.size < start.size()) return;
+  bytes.read(0, start.data(), start.size());
+  if (start == "PK\x03\x04")
+    refuse(path.string() +
+           " is a zip: unzip an .npz into a directory and give that one; of a .pt, dump the tensors as ./gradus "
+           "diagnose --help shows");
+}
+
 }  // namespace
 
 Trace read_trace(const std::filesystem::path& path) {
@@ -1036,6 +1073,7 @@ Trace read_trace(const std::filesystem::path& path) {
       } catch (const std::invalid_argument& error) { throw std::invalid_argument(file.string() + ": " + error.what()); }
     }
   } else {
+    refuse_zip(path);
     const TensorFile file = read_safetensors(path);
     for (const auto& [name, tensor] : file.tensors) arrays[name] = to_array(tensor, single);
     const auto word = [&](const char* key, std::string& to) {

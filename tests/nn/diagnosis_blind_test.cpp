@@ -128,6 +128,22 @@ TEST_CASE("blind: the inputs on which published mistakes hide") {
   }
 }
 
+TEST_CASE("blind: one step and one operand of any rank raise no alarm") {
+  const auto judged = [](Arrays a) { return diagnose(make_trace(std::move(a))); };
+  const auto number = [](double x) { return Array({}, {x}); };
+  const Verdict step =
+      judged({{"w", number(3)}, {"grad", number(4)}, {"lr", number(.1)}, {"w_new", number(2.6)}});  // 3 - .1 * 4
+  CHECK_MESSAGE(step.code() == "", step.text());
+  const Array dY({2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  for (const Array& db : {Array({2}, {36, 42}), Array({3, 1}, {18, 26, 34}), Array({2, 1, 2}, {9, 12, 27, 30})}) {
+    Array b = db;
+    const Verdict right = judged({{"b", b}, {"dY", dY}, {"db", db}});
+    CHECK_MESSAGE(right.code() == "", right.text());
+    b.data.back() += 1;
+    CHECK(judged({{"b", db}, {"dY", dY}, {"db", b}}).code() == "UNKNOWN");
+  }
+}
+
 TEST_CASE("blind: several mistakes that give the same numbers are an alias class with all their names") {
   // A score that sees only the query, and one that sees only the keys, both are 0 for a dot product.
   const Verdict v = diagnose(make_example({.attentional = true}, {{"score", "dot"}, {"sees", "no_query"}}, 1));

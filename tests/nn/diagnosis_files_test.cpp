@@ -124,6 +124,27 @@ TEST_CASE("trace: names of PyTorch, Keras, ONNX and OpenNMT are read as ours") {
   }
   CHECK(diagnose(turned).code() == "");
 
+  // A layer whose name means nothing here is left out, and its bias is not the cell's.
+  for (const char* layer : {"head", "fc_out", "classifier"}) {
+    CAPTURE(layer);
+    Arrays torch = b, beside = keras;
+    for (Arrays* x : {&torch, &beside}) x->erase("W_o"), x->erase("b_o");
+    torch[std::string("decoder.") + layer + ".weight"] = b.at("W_o");
+    torch[std::string("decoder.") + layer + ".bias"] = b.at("b_o");
+    const Trace read_torch = make_trace(torch);
+    const bool known = std::string(layer) != "head";
+    CHECK(read_torch.arrays.at("b").data == b.at("b").data);
+    CHECK(read_torch.arrays.count("W_o") == known);
+    CHECK(read_torch.arrays.count("b_o") == known);
+    beside[std::string("decoder/") + layer + "_2/kernel:0"] = transposed(b.at("W_o"));
+    beside[std::string("decoder/") + layer + "_2/bias:0"] = b.at("b_o");
+    const Trace read_keras = make_trace(beside);
+    for (const char* name : {"W", "U", "b", "b_u"}) {
+      CAPTURE(name);
+      CHECK(read_keras.arrays.at(name).data == b.at(name).data);
+    }
+  }
+
   // Time first, and one example without a batch axis.
   const auto turn = [](Array x) {
     Array out({x.dim(1), x.dim(0), x.dim(2)});
@@ -431,6 +452,9 @@ TEST_CASE("trace: files that cannot be used give exit status 3 and a reason, at 
   refused("a header of 2^63", folder.path / "huge.safetensors");
   folder.write("text.safetensors", "this is no model at all, only a sentence");
   refused("text", folder.path / "text.safetensors");
+  folder.write("trace.npz", std::string("PK\x03\x04") + std::string(60, '\0'));
+  refused("a zip", folder.path / "trace.npz");
+  CHECK(diagnose_file((folder.path / "trace.npz").string()).text.find("unzip") != std::string::npos);
   const auto npy = [&](const char* name, const std::string& bytes, const std::string& meta = "") {
     fs::create_directories(folder.path / name);
     std::ofstream(folder.path / name / "H.npy", std::ios::binary) << bytes;
