@@ -84,7 +84,7 @@ TEST_CASE("diagnosis: every hypothesis is named on a trace that it made, and no 
     if (number++ % 2 == 1 && runs(0, 1) == 0) continue;  // every other recipe; all of them in a long run
     CAPTURE(row.name);
     const Confusion seen = confusion_matrix(row.recipe, row.choices);
-    MESSAGE(row.name << ": " << seen.picture());
+    MESSAGE(std::string(row.name) << ": " << seen.picture());
     CHECK(seen.largest_class <= 3);
     for (std::size_t i = 0; i < seen.names.size(); ++i) {
       CAPTURE(seen.names[i]);
