@@ -6,8 +6,10 @@
 // taken it closes the work, and waits only until those inside have left. A helper looks for new work for a moment,
 // because the next product of a step follows within microseconds, and then sleeps.
 //
-// A helper that loses its core in the middle of a part makes the caller wait for milliseconds. What was lost in this way
-// is measured, and for thirty times as long the caller works alone: so a busy machine costs some percent, no more.
+// Where other programs keep the cores busy, help costs more than it brings: a helper that loses its core in the middle of
+// a part makes the caller wait for milliseconds, and one that finds no core but the caller's takes that away. Then the
+// caller works alone for a while, the helpers asleep: thirty times what was lost, and twice as long each time that it
+// happens again soon. So a busy machine costs a hundredth, and one that is free again is used within a second.
 #include "tensor/kernels/threads.h"
 
 #include <atomic>
@@ -19,6 +21,10 @@
 #include <thread>
 #include <vector>
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 #include "tensor/error.h"
 
 namespace gradus {
@@ -27,10 +33,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-constexpr microseconds looks_for_work{100}, normal_wait{20};
+constexpr microseconds looks_for_work{100}, normal_wait{20}, time_to_come{1'000};
+constexpr microseconds alone_at_least{5'000}, alone_at_most{1'000'000};
 constexpr int alone_after_loss = 30;
 // Once there is a second thread, counting references takes locked instructions: small models stay without.
 constexpr std::int64_t parts_worth_a_thread = 8;
+
+// Where this thread runs; -1 where nobody tells.
+int core() {
+#ifdef __linux__
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -59,6 +75,8 @@ class Helpers {
     parts_ = (n + length - 1) / length;
     failed_at_ = n;
     failure_ = nullptr;
+    core_ = core();
+    met_ = false;
     taken_.store(0, std::memory_order_relaxed);
     from_the_end_.store(0, std::memory_order_relaxed);
     open_ = true;
@@ -75,7 +93,9 @@ class Helpers {
       else pause();
     }
     lost -= std::max<Clock::duration>(normal_wait, done - start);  // up to there, alone would have been no quicker
-    if (lost > Clock::duration::zero()) alone_until_ = Clock::now() + alone_after_loss * lost;
+    unhelped_ = from_the_end_ == 0 ? unhelped_ + (done - start) : Clock::duration{};
+    const bool nobody_comes = from_the_end_ == 0 && (met_ || unhelped_ > time_to_come);
+    if (lost > Clock::duration::zero() || nobody_comes) work_alone(Clock::now(), lost);
     if (failure_) std::rethrow_exception(failure_);
     return true;
   }
@@ -85,6 +105,19 @@ class Helpers {
     std::atomic_flag& flag;
     ~Release() { flag.clear(std::memory_order_release); }
   };
+
+  bool at_callers_core() const {
+    const int here = core();
+    return here >= 0 && here == core_;
+  }
+
+  void work_alone(Clock::time_point now, Clock::duration lost) {
+    if (now - alone_until_ > alone_) alone_ = {};  // since then it went well for as long
+    const Clock::duration longer = std::min<Clock::duration>(2 * alone_, alone_at_most);
+    alone_ = std::max<Clock::duration>({longer, alone_after_loss * lost, alone_at_least});
+    alone_until_ = now + alone_;
+    unhelped_ = {};
+  }
 
   // So many helpers exist, or none can be had.
   bool call_up(int count) {
@@ -112,7 +145,7 @@ class Helpers {
     int seen = 0;
     while (!stop_) {
       const Clock::time_point since = Clock::now();
-      while (calls_ == seen && Clock::now() - since < looks_for_work) {
+      while (calls_ == seen && !at_callers_core() && Clock::now() - since < looks_for_work) {
         for (int i = 0; i < 32 && calls_ == seen; ++i) pause();
       }
       calls_.wait(seen);
@@ -120,8 +153,10 @@ class Helpers {
       // Entering is announced first and then looked whether there still is work: the caller closes it first and then
       // looks whether somebody is inside. One of the two sees the other.
       ++inside_;
-      if (open_ && number < helpers_wanted_)
-        take_parts([&] { return parts_ - 1 - from_the_end_.fetch_add(1, std::memory_order_relaxed); });
+      if (open_ && number < helpers_wanted_) {
+        if (at_callers_core()) met_ = true;
+        else take_parts([&] { return parts_ - 1 - from_the_end_.fetch_add(1, std::memory_order_relaxed); });
+      }
       --inside_;
     }
   }
@@ -130,6 +165,7 @@ class Helpers {
   std::mutex failing_;
   std::vector<std::thread> helpers_;
   Clock::time_point alone_until_{};
+  Clock::duration alone_{}, unhelped_{};  // for how long, last time; how much work was shared since anybody came
   // The work: written while nobody is inside, read by those inside.
   std::int64_t n_ = 0, length_ = 1, parts_ = 0, failed_at_ = 0;
   detail::Part part_ = nullptr;
@@ -139,7 +175,9 @@ class Helpers {
   alignas(64) std::atomic<std::int64_t> taken_{0}, from_the_end_{0};
   alignas(64) std::atomic<int> calls_{0};
   alignas(64) std::atomic<int> inside_{0};
+  std::atomic<int> core_{-1};  // the caller's
   std::atomic<bool> open_{false}, stop_{false};
+  std::atomic<bool> met_{false};  // a helper found itself on the caller's core
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // ./gradus bench: times the cases, one after the other or in turn with PyTorch, and prints a table.
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,6 +77,29 @@ struct Plan {
   fs::path script;
   double seconds = 1;  // of each side and case
   int threads = 1;     // above 1: one thread in turn with so many, by the wall's clock
+  bool busy = false;   // beside a program that never rests
+};
+
+// A program that never rests, as long as this lives; it ends with its parent as well.
+class Neighbour {
+ public:
+  explicit Neighbour(bool wanted) {
+    const pid_t parent = ::getpid();
+    if (wanted && (process_ = ::fork()) == 0) {
+      while (::getppid() == parent) {}
+      _exit(0);
+    }
+  }
+  ~Neighbour() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  Neighbour(const Neighbour&) = delete;
+  Neighbour& operator=(const Neighbour&) = delete;
+
+ private:
+  pid_t process_ = -1;
 };
 
 // Both sides in turn, five rounds each, so that what else the machine does hits both alike.
@@ -90,6 +114,7 @@ Result measure(const Case& what, const Plan& plan) {
     if (!(std::abs(own - other) <= 1e-4 * std::abs(other)))
       throw std::runtime_error(fmt::format("the loss is {} here and {} in PyTorch: not the same model", own, other));
   }
+  const Neighbour neighbour(plan.busy);
   std::vector<double> own, other, ignored;
   const auto clock = plan.threads > 1 ? wall_seconds : processor_seconds;
   run_for(workload, plan.seconds / rounds, clock, ignored);  // pages are touched, clocks rise
@@ -309,6 +334,7 @@ int run(const std::vector<std::string>& arguments) {
       {"--seconds", "S", "seconds for each side of a case (1)", "每项每一方的秒数（1）"},
       {"--threads", "N", "one thread in turn with N, timed by the wall's clock",
        "单线程与 N 个线程轮流运行，按实际时间计"},
+      {"--busy", "", "beside a program that never rests", "旁边有一个从不停歇的程序"},
       {"--linear", "", "how time grows with length and batch, instead of cases",
        "不测各项，而测时间随长度和批量的增长"},
       {"--page", "", "renew the block of docs/performance.md that shows this", "更新 docs/performance.md 中对应的部分"},
@@ -334,6 +360,7 @@ int run(const std::vector<std::string>& arguments) {
   Plan plan;
   plan.seconds = positive("--seconds");
   plan.threads = static_cast<int>(std::min(positive("--threads"), 64.0));
+  plan.busy = parsed.extras.contains("--busy");
   plan.script = fs::path(extra("--root", ".")) / "tests/bench/peer_torch.py";
   const std::string against = extra("--against", "");
   if (!against.empty() && against != "torch") throw std::invalid_argument("--against knows torch only");
@@ -377,9 +404,9 @@ int run(const std::vector<std::string>& arguments) {
   }
   const std::string text = fmt::format(
       "{}\none core multiplies and adds at most {:.0f} GFLOP/s in f32, the smallest op takes {:.0f} ns; medians of "
-      "{}\n\n{}",
+      "{}{}\n\n{}",
       machine_name(), scale.peak / 1e9, scale.node * 1e9, plan.threads > 1 ? "the wall's clock" : "processor time",
-      table_of(rows, scale, plan, terminal));
+      plan.busy ? ", beside a program that never rests" : "", table_of(rows, scale, plan, terminal));
   say(text);
   if (page && !interrupted()) renew_page(docs / "performance.md", command, text);
   return interrupted() ? 130 : 0;
