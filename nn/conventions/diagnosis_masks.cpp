@@ -104,6 +104,71 @@ const std::vector<OtherMask>& other_masks() {
   return all;
 }
 
+// What a masked step makes of the state, instead of keeping it.
+struct OtherStep {
+  const char* code;
+  Said sentence;
+  const char* used;
+  RunConvention::MaskedStep step;
+  bool reads_zeros = false;  // x is multiplied by the mask
+};
+
+const std::vector<OtherStep>& other_steps() {
+  using State = CellState;
+  static const auto zeros = [](const Vec& v) { return Vec(v.size()); };
+  static const std::vector<OtherStep> all = {
+      {"MASKED_STEP_CLEARS",
+       {"a masked step sets the state to zero: what was read before it is lost",
+        "被遮住的一步把状态置零：之前读到的内容都丢失了"},
+       "s_t = 0 at padding",
+       [](const State& before, const State&, const State&) {
+         return State{zeros(before.h), zeros(before.c)};
+       }},
+      {"MASKED_STEP_RESTARTS",
+       {"a masked step starts the run anew from the initial state: what was read before it is lost",
+        "被遮住的一步让循环从初始状态重新开始：之前读到的内容都丢失了"},
+       "s_t = s_0 at padding",
+       [](const State&, const State&, const State& first) { return first; }},
+      {"MASKED_STEP_READS_ZEROS",
+       {"the input is multiplied by the mask, the state is not kept: at a masked step the cell reads zeros and goes on",
+        "只是把输入乘以掩码，状态没有保持：在被遮住的一步，循环单元读到零并继续运行"},
+       "s_t = RNN(0, s_{t-1}) at padding",
+       [](const State&, const State& read, const State&) { return read; },
+       true},
+      {"MASKED_STEP_CLEARS",
+       {"a masked step sets h to zero and keeps the memory c alone", "被遮住的一步把 h 置零，只保持了记忆 c"},
+       "h_t = 0, c_t = c_{t-1} at padding",
+       [](const State& before, const State&, const State&) {
+         return State{zeros(before.h), before.c};
+       }},
+      {"MASKED_STEP_CLEARS",
+       {"a masked step sets h to zero, and the memory c goes on reading", "被遮住的一步把 h 置零，记忆 c 还在继续读入"},
+       "h_t = 0, c_t of the cell at padding",
+       [](const State& before, const State& read, const State&) {
+         return State{zeros(before.h), read.c};
+       }},
+      {"MASKED_STEP_CLEARS",
+       {"a masked step sets the memory c to zero and keeps h alone", "被遮住的一步把记忆 c 置零，只保持了 h"},
+       "h_t = h_{t-1}, c_t = 0 at padding",
+       [](const State& before, const State&, const State&) {
+         return State{before.h, zeros(before.c)};
+       }},
+      {"MASKED_STEP_KEEPS_HALF",
+       {"a masked step keeps h, but the memory c goes on reading", "被遮住的一步保持了 h，但记忆 c 还在继续读入"},
+       "h_t = h_{t-1}, c_t of the cell at padding",
+       [](const State& before, const State& read, const State&) {
+         return State{before.h, read.c};
+       }},
+      {"MASKED_STEP_KEEPS_HALF",
+       {"a masked step keeps the memory c, but h goes on reading", "被遮住的一步保持了记忆 c，但 h 还在继续读入"},
+       "h_t of the cell, c_t = c_{t-1} at padding",
+       [](const State& before, const State& read, const State&) {
+         return State{read.h, before.c};
+       }},
+  };
+  return all;
+}
+
 // How h stands to what the model gives under the other mask, over the positions that this one calls real.
 struct Compared {
   bool everywhere = true, where_both_are_real = true, zero_elsewhere = true;
@@ -126,16 +191,22 @@ Compared compare(const Array& got, const Arrays& arrays, double tolerance) {
   return c;
 }
 
-Finding of_mask(const OtherMask& other) {
+Finding of_mask(const char* code, const Said& sentence, const Said& fix, const char* used) {
   Finding f;
-  f.code = other.code, f.kind = Kind::mask;
+  f.code = code, f.kind = Kind::mask;
   f.where = {"the recurrent run (h)", "循环层 (h)"};
-  f.sentence = other.sentence;
-  f.used = "s_t = RNN(x_t, s_{t-1}) where the other mask is true";
+  f.sentence = sentence;
+  f.used = used;
   f.paper = "s_t = RNN(x_t, s_{t-1}) at real positions, s_t = s_{t-1} at padding";
-  f.fix = other.fix;
+  f.fix = fix;
   f.test = "append two padded positions: CHECK(h at the real positions is unchanged);";
   return f;
+}
+
+bool same(const Array& made, const Array* wanted, double tolerance) {
+  return !wanted ||
+         (made.shape == wanted->shape && std::equal(made.data.begin(), made.data.end(), wanted->data.begin(),
+                                                    [&](double x, double y) { return std::fabs(x - y) < tolerance; }));
 }
 
 }  // namespace
@@ -146,39 +217,59 @@ std::optional<Finding> explain_by_another_mask(const Trace& trace, const Model& 
   const Array *own = find(padded, "mask"), *h = find(padded, "h"), *h_n = find(trace.arrays, "h_n"),
               *c_n = find(trace.arrays, "c_n");
   if (!own || !h) return std::nullopt;
+  // How the outputs of a model stand to the trace's; nothing where its final states are others.
+  const auto compared = [&](const Model& model, const Arrays& arrays) -> std::optional<Compared> {
+    try {
+      ++tried;
+      const Arrays got = stage_outputs(model, arrays, {Stage::run});
+      if ((h_n && !same(get(got, "h_n"), h_n, tolerance)) || (c_n && !same(get(got, "c_n"), c_n, tolerance)))
+        return std::nullopt;
+      return compare(get(got, "h"), arrays, tolerance);
+    } catch (const std::invalid_argument&) {
+      return std::nullopt;  // sizes that do not go with this model
+    }
+  };
   for (const OtherMask& other : other_masks()) {
     Array mask = *own;
     for (std::size_t b = 0; b < mask.dim(0); ++b)
       for (std::size_t t = 0; t < mask.dim(1); ++t) mask.at({b, t}) = other.real(*own, b, static_cast<long>(t)) ? 1 : 0;
     if (mask.data == own->data) continue;
+    const Arrays arrays = under_another_mask(trace, mask);
     // What a layer hands to the next may be set to 0 where the trace's own mask says padding.
-    for (const bool zeros_between : {false, true}) try {
-        if (zeros_between && trace.layers < 2) continue;
-        ++tried;
-        const Arrays arrays = under_another_mask(trace, mask);
-        Model model = right;
-        if (zeros_between)
-          model.after_layer = [&real = get(arrays, "real")](std::size_t, const Array&, const Array&, Array& out) {
-            for (std::size_t p = 0; p < real.data.size(); ++p)
-              for (std::size_t k = 0; k < out.dim(2) && real.data[p] == 0; ++k) out.data[p * out.dim(2) + k] = 0;
-          };
-        const Arrays got = stage_outputs(model, arrays, {Stage::run});
-        const Compared c = compare(get(got, "h"), arrays, tolerance);
-        const auto ends = [&](const char* name, const Array* wanted) {
-          if (!wanted) return true;
-          const Array& made = get(got, name);
-          if (made.shape != wanted->shape) return false;
-          for (std::size_t k = 0; k < made.data.size(); ++k)
-            if (!(std::fabs(made.data[k] - wanted->data[k]) < tolerance)) return false;
-          return true;
+    for (const bool zeros_between : {false, true}) {
+      if (zeros_between && trace.layers < 2) continue;
+      Model model = right;
+      if (zeros_between)
+        model.after_layer = [&real = get(arrays, "real")](std::size_t, const Array&, const Array&, Array& out) {
+          for (std::size_t p = 0; p < real.data.size(); ++p)
+            for (std::size_t k = 0; k < out.dim(2) && real.data[p] == 0; ++k) out.data[p * out.dim(2) + k] = 0;
         };
-        const bool agrees = (c.everywhere && c.numbers >= least_numbers) ||
-                            (c.where_both_are_real && c.zero_elsewhere && c.both >= least_numbers);
-        if (!agrees || !ends("h_n", h_n) || !ends("c_n", c_n)) continue;
-        return of_mask(other);
-      } catch (const std::invalid_argument&) {
-        continue;  // sizes that do not go with this model
-      }
+      const auto c = compared(model, arrays);
+      if (c && ((c->everywhere && c->numbers >= least_numbers) ||
+                (c->where_both_are_real && c->zero_elsewhere && c->both >= least_numbers)))
+        return of_mask(other.code, other.sentence, other.fix, "s_t = RNN(x_t, s_{t-1}) where the other mask is true");
+    }
+  }
+  Array read_everywhere = *own;
+  std::fill(read_everywhere.data.begin(), read_everywhere.data.end(), 1.0);
+  if (read_everywhere.data == own->data) return std::nullopt;
+  const Arrays arrays = under_another_mask(trace, read_everywhere);
+  Model keeping = right;
+  keeping.run.real = &get(arrays, "real");
+  keeping.run.masked_step = [](const CellState& before, const CellState&, const CellState&) { return before; };
+  if (const auto c = compared(keeping, arrays); c && c->where_both_are_real) return std::nullopt;
+  for (const OtherStep& other : other_steps()) {
+    Model model = right;
+    Arrays read = arrays;
+    model.run.real = &get(arrays, "real"), model.run.masked_step = other.step;
+    for (std::size_t p = 0; p < own->data.size() && other.reads_zeros; ++p)
+      if (Array& x = read.at("x"); own->data[p] == 0) std::fill_n(&x.data[p * x.dim(2)], x.dim(2), 0.0);
+    const auto c = compared(model, read);
+    if (c && c->where_both_are_real && c->both >= least_numbers)  // what is handed out at a masked step is free
+      return of_mask(other.code, other.sentence,
+                     {"keep h (and c) where the mask is 0: h = mask * h_new + (1 - mask) * h",
+                      "掩码为 0 处保持 h（和 c）：h = mask * h_new + (1 - mask) * h"},
+                     other.used);
   }
   return std::nullopt;
 }

@@ -74,7 +74,8 @@ Run run_sequence(const CellConvention& cell, const RunConvention& run, const Cel
                           still->intervention.cut == Cut::carry ? calm : state);
         calm = cell_step(cell, *still->weights, still->x->row({b, t}), calm);
       } else if (k < n || reads_all) {
-        state = cell_step(cell, weights, x.row({b, t}), run.restarts ? first : state);
+        const CellState read = cell_step(cell, weights, x.row({b, t}), run.restarts ? first : state);
+        state = run.real && run.real->at({b, t}) == 0 ? run.masked_step(state, read, first) : read;
       }
       const std::size_t place = run.outputs == Outputs::as_read         ? k
                                 : run.outputs == Outputs::over_row      ? T - 1 - k

@@ -1,6 +1,7 @@
 // Any recurrent cell, one step or a whole batch of sequences with lengths.
 #pragma once
 
+#include <functional>
 #include <variant>
 
 #include "nn/conventions/reference/gru.h"
@@ -37,6 +38,11 @@ struct RunConvention {
   Outputs outputs = Outputs::in_place;
   bool over_the_batch = false;  // mistake: the recurrence runs over axis 0 of (B, T, d)
   bool restarts = false;        // mistake: every step starts from h0 and c0 again
+  // Mistake: a step where real (B, T) is 0 does not keep the state. before: what it would keep, read: what the cell makes
+  // of it and x, first: h0 and c0.
+  using MaskedStep = std::function<CellState(const CellState& before, const CellState& read, const CellState& first)>;
+  const Array* real = nullptr;
+  MaskedStep masked_step = nullptr;
 };
 
 // Edges that backward does not follow, as after detach(). carry: the state that a cell continues. The others are a
