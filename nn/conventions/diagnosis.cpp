@@ -127,15 +127,15 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
     return unknown(bench, report, group, tried);
   if (hits.empty()) {
     std::vector<Scored> level2;
-    const std::size_t most_pairs = bench.budget_for(group, bench.first.empty() ? bench.seen : bench.first);
+    constexpr std::size_t most_work = 40'000'000;
+    const std::size_t until = bench.work + most_work;
     // The most plausible combinations first: what the claim keeps, then what already comes close.
     std::vector<Scored> order = level0;
     sort_by(order, [&](const Scored& a) { return bench.trouble(group, a.hypothesis); });
     for (const Scored& base : order)
       for (std::size_t p = 0; p < list.size(); ++p)
         for (std::size_t q = 0; q < p; ++q) {
-          if (list[p].first == list[q].first || level2.size() >= most_pairs || bench.attempts >= most_attempts)
-            continue;
+          if (list[p].first == list[q].first || bench.work >= until || bench.attempts >= most_attempts) continue;
           Hypothesis next = base.hypothesis;
           next[list[p].first] = list[p].second;
           next[list[q].first] = list[q].second;

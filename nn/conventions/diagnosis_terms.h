@@ -31,8 +31,8 @@ class Terms {
   Bench& bench_;
   Report& report_;
   // Numbers that may be computed for one of the searches, and for all that are still to come.
-  static constexpr std::size_t most_at_once = 100'000'000;
-  std::size_t left_ = 160'000'000;
+  static constexpr std::size_t most_at_once = 60'000'000;
+  std::size_t left_ = 90'000'000;
 };
 
 }  // namespace gradus::diagnosis

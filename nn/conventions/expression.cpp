@@ -596,15 +596,16 @@ class Evaluation {
 
   Grid computed_of(const Node& node, bool changed, const Change* here) {
     std::vector<const Grid*> in;
-    Node replaced;
+    in.reserve(node.in.size());
+    std::optional<Node> replaced;  // a copy costs more than most terms
     const Node* as = &node;
     if (here) {
       replaced = node;
-      replaced.in[here->place] = here->terms[0].second;
-      as = &replaced;
+      replaced->in[here->place] = here->terms[0].second;
+      as = &*replaced;
     } else if (node.op == Op::product && changed) {  // a matrix has no numbers of its own
       for (const auto& [from, to] : change_.terms)
-        if (!change_.user && from == node.in[0].get()) replaced = node, replaced.in[0] = to, as = &replaced;
+        if (!change_.user && from == node.in[0].get()) replaced = node, replaced->in[0] = to, as = &*replaced;
     }
     for (std::size_t k = 0; k < as->in.size(); ++k)
       in.push_back(as->in[k]->op == Op::matrix ? nullptr : value(as->in[k], changed && !(here && k == here->place)));

@@ -882,11 +882,15 @@ class Backward {
   // Gradients of a scene's arrays as those of the inputs.
   void collect(std::size_t i, const Arrays& from, Arrays& out) const {
     const WholeModel& m = models_[i];
-    const auto add = [&](const std::string& name, std::size_t place, double x) {
+    // The gradient of that input, nullptr where there is none.
+    const auto sum_of = [&](const std::string& name) -> Array* {
       const Array* input = find(*given_.inputs, name);
-      if (!input) return;
-      Array& to = out[name];
-      if (to.data.empty()) to = Array(input->shape);
+      if (!input) return nullptr;
+      Array& sum = out[name];
+      if (sum.data.empty()) sum = Array(input->shape);
+      return &sum;
+    };
+    const auto add = [](Array& to, std::size_t place, double x) {
       if (place < to.data.size()) to.data[place] += x;
     };
     for (const auto& [name, a] : from) {
@@ -897,16 +901,18 @@ class Backward {
                                   : name == "s"                       ? "s_0"
                                                                       : "cell_0";
         const std::size_t d = a.dim(2), first = given_.kind == TraceKind::recurrent ? k * a.dim(0) * d : 0;
-        for (std::size_t b = 0; b < a.dim(0); ++b)
-          for (std::size_t j = 0; j < d; ++j) add(start, first + b * d + j, a.at({b, 0, j}));
+        if (Array* to = sum_of(start))
+          for (std::size_t b = 0; b < a.dim(0); ++b)
+            for (std::size_t j = 0; j < d; ++j) add(*to, first + b * d + j, a.at({b, 0, j}));
       } else if (name == "x" && given_.kind == TraceKind::recurrent) {
         const std::size_t T = a.dim(1), d = a.dim(2);
-        for (std::size_t b = 0; b < a.dim(0); ++b)
-          for (std::size_t t = 0; t < T; ++t)
-            for (std::size_t j = 0; j < d; ++j)
-              add(name, (b * T + read_at(k, t, m.scene.lengths[b])) * d + j, a.at({b, t, j}));
-      } else {
-        for (std::size_t j = 0; j < a.data.size(); ++j) add(name, j, a.data[j]);
+        if (Array* to = sum_of(name))
+          for (std::size_t b = 0; b < a.dim(0); ++b)
+            for (std::size_t t = 0; t < T; ++t)
+              for (std::size_t j = 0; j < d; ++j)
+                add(*to, (b * T + read_at(k, t, m.scene.lengths[b])) * d + j, a.at({b, t, j}));
+      } else if (Array* to = sum_of(name)) {
+        for (std::size_t j = 0; j < a.data.size(); ++j) add(*to, j, a.data[j]);
       }
     }
   }

@@ -96,9 +96,11 @@ std::string to_string(const Dims& shape) {
 }
 
 Array transposed(const Array& matrix) {
-  Array out({matrix.dim(1), matrix.dim(0)});
-  for (std::size_t r = 0; r < matrix.dim(0); ++r)
-    for (std::size_t c = 0; c < matrix.dim(1); ++c) out.at({c, r}) = matrix.at({r, c});
+  need_rank(matrix.shape, 2);
+  const std::size_t rows = matrix.dim(0), cols = matrix.dim(1);
+  Array out({cols, rows});
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t c = 0; c < cols; ++c) out.data[c * rows + r] = matrix.data[r * cols + c];
   return out;
 }
 

@@ -24,20 +24,22 @@ Vec block_product(const Array& W, std::size_t start, std::size_t d, Row x, bool 
     throw std::invalid_argument("reference cell: only square blocks can be read transposed, not " +
                                 to_string({d, W.dim(1)}));
   }
+  if (!transposed) return matvec(W, x, start, d);
   Vec y(d);
-  for (std::size_t r = 0; r < d; ++r) {
-    if (!transposed) y[r] = dot(W.row({start + r}), x);
-    else
-      for (std::size_t k = 0; k < d; ++k) y[r] += W.at({start + k, r}) * x[k];
-  }
+  for (std::size_t r = 0; r < d; ++r)
+    for (std::size_t k = 0; k < d; ++k) y[r] += W.at({start + k, r}) * x[k];
   return y;
 }
 
 Vec plus_bias(Vec y, const Array* b, const char* name, std::size_t start) {
   if (!b)
     throw std::invalid_argument(std::string("reference cell: the convention adds a bias, but there is no ") + name);
-  for (std::size_t r = 0; r < y.size(); ++r) y[r] += b->at({start + r});
-  return y;
+  if (b->shape.size() != 1 || b->dim(0) < start + y.size()) {
+    throw std::invalid_argument(std::string("reference cell: ") + name + " " + to_string(b->shape) +
+                                " has no block of " + std::to_string(y.size()) + " from " + std::to_string(start) +
+                                " on");
+  }
+  return add(std::move(y), Row(b->data).subspan(start, y.size()));
 }
 
 }  // namespace

@@ -58,10 +58,19 @@ double dot(Row a, Row b) {
 
 double norm(Row a) { return std::sqrt(dot(a, a)); }
 
-Vec matvec(const Array& W, Row x) {
-  if (W.shape.size() != 2 || W.dim(1) != x.size()) misfit("W x", to_string(W.shape), x.size());
-  Vec y(W.dim(0));
-  for (std::size_t r = 0; r < y.size(); ++r) y[r] = dot(W.row({r}), x);
+Vec matvec(const Array& W, Row x) { return matvec(W, x, 0, W.dim(0)); }
+
+Vec matvec(const Array& W, Row x, std::size_t first, std::size_t rows) {
+  if (W.shape.size() != 2 || W.dim(1) != x.size() || W.dim(0) < first + rows)
+    misfit("W x", to_string(W.shape), x.size());
+  Vec y;
+  y.reserve(rows);
+  const double* w = W.data.data() + first * x.size();
+  for (std::size_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (const double v : x) sum += *w++ * v;
+    y.push_back(sum);
+  }
   return y;
 }
 

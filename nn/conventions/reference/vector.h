@@ -17,6 +17,8 @@ double dot(Row a, Row b);
 double norm(Row a);
 // W x for W (out, in).
 Vec matvec(const Array& W, Row x);
+// The same with some of its rows alone.
+Vec matvec(const Array& W, Row x, std::size_t first, std::size_t rows);
 // W^T x for W (out, in), x (out).
 Vec matvec_transposed(const Array& W, Row x);
 Vec add(Vec a, Row b);
