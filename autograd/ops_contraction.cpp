@@ -36,15 +36,15 @@ Var matmul(const Var& a, const Var& b) {
 }
 
 Var linear(const VarList& x, const Var& W, const Var& b) {
-  const Shape joined = joined_shape("linear", x);  // (..., d_in)
+  // (..., d_in); one part, as most have, is its own shape.
+  const Shape joined = x.size() == 1 && x[0].rank() > 0 ? x[0].shape() : joined_shape("linear", x);
   check_linear(joined, x[0].value(), W, b);
   SmallList<const Var*, 4> inputs;
-  for (std::size_t k = 0; k < x.size(); ++k) inputs.push_back(&x[k]);
-  inputs.push_back(&W);
-  if (b.defined()) inputs.push_back(&b);
-  const Tensor y = linear_forward(joined, x, W.value(), b);
+  for (std::size_t k = 0; k < x.size(); ++k) inputs.emplace_back(&x[k]);
+  inputs.emplace_back(&W);
+  if (b.defined()) inputs.emplace_back(&b);
   const int parts = static_cast<int>(x.size());
-  return record("linear", y, VarList(inputs.begin(), inputs.size()),
+  return record("linear", linear_forward(joined, x, W.value(), b), VarList(inputs.begin(), inputs.size()),
                 [parts](const Tensor& dy, Inputs& in) { linear_backward(dy, in, parts); });
 }
 

@@ -43,15 +43,17 @@ void add_rows(Tensor grad, const Tensor& dy, const Ids& ids) {
   });
 }
 
-// Where part k of those that are stacked along `axis` lies: calls use(in the whole, in the part, how many) for each piece
-// without gaps. Both are row-major; `shape` is that of the whole.
-template <class Whole, class Part, class Use>
-void for_each_piece(Whole* whole, Part* part, const Shape& shape, Axis axis, std::int64_t k, Use use) {
-  std::int64_t length = 1;
-  for (int a = axis.index + 1; a < shape.rank(); ++a) length *= shape[a];
-  const std::int64_t pieces = length == 0 ? 0 : shape.without(axis).size() / length;
-  for (std::int64_t i = 0; i < pieces; ++i) use(whole + (i * shape[axis] + k) * length, part + i * length, length);
-}
+// Where row-major parts lie that are stacked along `axis` of a row-major tensor: each is `count` pieces without gaps, for
+// which of(k, ...) calls use(in the whole, in part k).
+struct Pieces {
+  std::int64_t parts, length = 1, count = 1;
+  Pieces(const Shape& whole, Axis axis) : parts(whole[axis]) {
+    for (int a = 0; a < whole.rank(); ++a) (a < axis.index ? count : length) *= a == axis.index ? 1 : whole[a];
+  }
+  template <class Whole, class Part, class Use> void of(std::int64_t k, Whole* whole, Part* part, Use use) const {
+    for (std::int64_t i = 0; i < count; ++i) use(whole + (i * parts + k) * length, part + i * length);
+  }
+};
 
 }  // namespace
 
@@ -110,29 +112,32 @@ Var stack_along(const VarList& parts, Axis axis) {
                      std::to_string(axis.index) + "}");
   const std::int64_t n = static_cast<std::int64_t>(parts.size());
   Tensor stacked = empty(shape.inserted(axis, n), parts[0].dtype());
-  for (std::int64_t k = 0; k < n; ++k) {
-    const Tensor& part = parts[static_cast<std::size_t>(k)].value();
-    check_same_shape("stack_along", shape, part.shape());
-    check_same_dtype("stack_along", stacked, part);
-    const Tensor dense = contiguous(part);
-    dispatch(part.dtype(), [&]<class T>(T) {
-      for_each_piece(stacked.mutable_data<T>(), dense.data<T>(), stacked.shape(), axis, k,
-                     [](T* whole, const T* piece, std::int64_t length) { std::copy_n(piece, length, whole); });
-    });
-  }
-  return record("stack_along", stacked, parts, [axis](const Tensor& dy, Inputs& in) {
-    const Tensor whole = contiguous(dy);
-    for (int k = 0; k < in.count(); ++k) {
-      RowGradient dx(in, k, in.shape(k));
-      dispatch(dy.dtype(), [&]<class T>(T) {
-        T* to = dx.data<T>();
-        if (!to) return;
-        for_each_piece(whole.data<T>(), to, dy.shape(), axis, k, [&](const T* from, T* piece, std::int64_t length) {
-          for (std::int64_t i = 0; i < length; ++i) piece[i] = (dx.fresh() ? T{0} : piece[i]) + from[i];
-        });
-      });
-      dx.finish();
+  const Pieces pieces(stacked.shape(), axis);
+  dispatch(stacked.dtype(), [&]<class T>(T) {
+    T* to = stacked.mutable_data<T>();
+    for (std::int64_t k = 0; k < n; ++k) {
+      const Tensor& part = parts[static_cast<std::size_t>(k)].value();
+      check_same_shape("stack_along", shape, part.shape());
+      check_same_dtype("stack_along", stacked, part);
+      Room copied;
+      pieces.of(k, to, (part.contiguous() ? part : copied.make(copy(part))).template data<T>(),
+                [&](T* whole, const T* piece) { std::copy_n(piece, pieces.length, whole); });
     }
+  });
+  return record("stack_along", std::move(stacked), parts, [pieces](const Tensor& dy, Inputs& in) {
+    const Tensor whole = contiguous(dy);
+    dispatch(dy.dtype(), [&]<class T>(T) {
+      const T* first = whole.data<T>();
+      for (int k = 0; k < in.count(); ++k) {
+        RowGradient dx(in, k, in.shape(k));
+        T* to = dx.data<T>();
+        if (!to) continue;
+        pieces.of(k, first, to, [&, fresh = dx.fresh()](const T* from, T* piece) {
+          for (std::int64_t i = 0; i < pieces.length; ++i) piece[i] = (fresh ? T{0} : piece[i]) + from[i];
+        });
+        dx.finish();
+      }
+    });
   });
 }
 

@@ -18,7 +18,7 @@ Tensor as_numbers(const Mask& mask, DType dtype, double scale) {
 template <class F, class Slope> Var from_result(const char* op, F f, Slope, const Var& x) {
   return record(op, pointwise(op, f, x.value()), x, [](const Tensor& dy, Inputs& in) {
     const auto rule = [](auto d, auto y) { return d * Slope{}(y); };
-    Tensor room;
+    Room room;
     bool fresh = false;
     Tensor& dx = detail::place_over_dy(in, 0, room, fresh);
     if (fresh) pointwise_into(dx, rule, dy, in.result());
@@ -29,8 +29,8 @@ template <class F, class Slope> Var from_result(const char* op, F f, Slope, cons
 }  // namespace
 
 Var operator+(const Var& a, const Var& b) {
-  return pointwise(
-      "+", [](auto x, auto y) { return x + y; }, a, b);
+  const auto formula = [](auto x, auto y) { return x + y; };
+  return record("+", pointwise("+", formula, a.value(), b.value()), {a, b}, detail::pass_on);
 }
 Var operator-(const Var& a, const Var& b) {
   return pointwise(

@@ -21,8 +21,8 @@ void add_row_gradients(const Tensor& y, const Tensor& dy, Node::Target dx) {
 }
 
 // dx = y (dy - sum(y dy)). Where y is 0 because of a mask, dx is exactly 0.
-Var record_softmax(const Var& x, Axis axis, const Tensor& y) {
-  return record("softmax", y, {x}, [axis](const Tensor& dy, Inputs& in) {
+Var record_softmax(const Var& x, Axis axis, Tensor y) {
+  return record("softmax", std::move(y), {x}, [axis](const Tensor& dy, Inputs& in) {
     const Tensor& weights = in.result();
     if (axis.index == dy.rank() - 1) return add_row_gradients(weights, contiguous(dy), in.target(0));
     const Tensor inner = pointwise_sum(
@@ -72,10 +72,12 @@ Var cross_entropy_of(const Var& logits, const Ids& targets, const Mask* counts) 
   return record("cross_entropy", full(Shape{}, total / n, rows.dtype()), {logits},
                 [=](const Tensor& dy, Inputs& in) {  // dx = (softmax - one-hot) / n
                   const Tensor scale = full(lse.shape(), dy.item() / n, lse.dtype());
-                  Tensor dx = pointwise(
-                      "cross_entropy", [](auto x, auto l, auto factor) { return exp(x - l) * factor; },
-                      reshape(in.value(0), as_rows), expand_new(lse, Axis{1}, vocab),
-                      expand_new(scale, Axis{1}, vocab));
+                  Tensor dx =
+                      reshape(pointwise(
+                                  "cross_entropy", [](auto x, auto l, auto factor) { return exp(x - l) * factor; },
+                                  reshape(in.value(0), as_rows), expand_new(lse, Axis{1}, vocab),
+                                  expand_new(scale, Axis{1}, vocab)),
+                              in.shape(0));
                   const Tensor at_target = pointwise(
                       "cross_entropy", [](auto l, auto factor) { return (exp(l) - 1) * factor; }, log_p, scale);
                   dispatch(dx.dtype(), [&]<class T>(T) {
@@ -85,7 +87,7 @@ Var cross_entropy_of(const Var& logits, const Ids& targets, const Mask* counts) 
                       if (!real.data()[i]) std::fill(d, d + vocab, T(0));
                     }
                   });
-                  in.add(0, reshape(dx, in.shape(0)));
+                  in.add(0, std::move(dx));
                 });
 }
 

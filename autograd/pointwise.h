@@ -39,7 +39,7 @@ inline auto as_seen(const Var& x) { return Seen<std::remove_const_t<decltype(as_
 template <class View> const Seen<View>& as_seen(const Seen<View>& x) { return x; }
 
 template <class... View>
-Var record_pointwise(const char* op, Tensor value, const FormulaBackward<sizeof...(View)>& formula,
+Var record_pointwise(const char* op, Tensor&& value, const FormulaBackward<sizeof...(View)>& formula,
                      std::optional<Axis> summed, const Seen<View>&... x) {
   const Sources<View...> sources({&x.var...});
   return record(op, std::move(value), VarList(sources.inputs.data(), sources.count),

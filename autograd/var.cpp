@@ -158,7 +158,7 @@ const Tensor& Node::made(Make make) {
   return kept->made;
 }
 
-Tensor& Node::first_place(Tensor& room, bool& fresh) {
+Tensor& Node::first_place(Room& room, bool& fresh) {
   if (!passes_on()) {
     fresh = !value.stretched();
     return grad = fresh ? empty_like(value) : zeros_like(value);
@@ -168,18 +168,18 @@ Tensor& Node::first_place(Tensor& room, bool& fresh) {
   views.clear();
   Node* base = this;
   for (; base->passes_on(); base = base->inputs[0].node.get()) views.push_back(base);
-  room = base->place(room, fresh);
-  if (fresh) fill_(room, 0);  // a view may not cover all of it
+  Tensor* seen = &base->place(room, fresh);
+  if (fresh) fill_(*seen, 0);  // a view may not cover all of it
   fresh = false;
-  for (std::size_t i = views.size(); i > 0; --i) room = views[i - 1]->view(room);
-  return room;
+  for (std::size_t i = views.size(); i > 0; --i) seen = &room.make(views[i - 1]->view(*seen));
+  return *seen;
 }
 
 Node::Target Inputs::target(int k) {
-  Node::Target target{};
-  const Tensor& grad = node(k).place(target.grad, target.fresh);
-  if (&grad != &target.grad) target.grad = grad;
-  return target;
+  Room room;
+  bool fresh = false;
+  const Tensor& grad = node(k).place(room, fresh);
+  return {grad, fresh};
 }
 
 Tensor Inputs::grad(int k) {
@@ -193,8 +193,13 @@ void Node::Target::add(const Tensor& dx) {
   else add_(grad, dx);
 }
 
-void Inputs::add(int k, const Tensor& dx) {
-  if (needs(k)) target(k).add(dx);
+void Inputs::add(int k, Tensor dx) {
+  if (!needs(k)) return;
+  Node& input = node(k);
+  const Tensor& x = input.value;
+  const bool alike = dx.made_dense() && x.contiguous() && dx.shape() == x.shape() && dx.dtype() == x.dtype();
+  if (alike && !input.grad.defined() && !input.passes_on() && dx.buffer().unique()) input.grad = std::move(dx);
+  else target(k).add(dx);
 }
 
 namespace detail {
@@ -218,7 +223,7 @@ Var finish(Node* node, const VarList& inputs) {
     Node& input = *read.node();
     if (input.id > node->id) node->id = input.id;  // the largest of them
     if (input.is_view) ++input.consumers;
-    node->inputs.push_back({read.node(), version});
+    node->inputs.emplace_back(read.node(), version);
   }
   node->id = take_id(node->id);
   if (anomaly_enabled) check_finite(*node, node->value, "value");

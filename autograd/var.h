@@ -19,6 +19,7 @@
 
 #include "tensor/kernels/live_count.h"
 #include "tensor/kernels/pool.h"
+#include "tensor/kernels/room.h"
 #include "tensor/kernels/small_list.h"
 #include "tensor/tensor.h"
 
@@ -34,18 +35,16 @@ struct Node : Counted {
     Ref<Node> node;
     std::uint32_t version;  // of the input's buffer when the op read it
   };
-  std::uint64_t id = 0;  // an input's is below its node's; within a thread it rises with creation
-  const char* op;
-  Tensor value;
-  Tensor grad;  // undefined until something flows in; has the value's shape, and never its buffer
-  SmallList<Edge, 3> inputs;
+  // What walks over the tape read stands first, in one line of the cache: most nodes are not in the nearest one.
   bool requires_grad = false;
   bool freed = false;            // backward has used this node up
   bool is_view = false;          // looks at its only input's numbers in another way: see view()
-  std::uint32_t version = 0;     // of the value's buffer when it was recorded
+  std::uint64_t id = 0;          // an input's is below its node's; within a thread it rises with creation
   std::uint64_t mark = 0;        // of the backward run that saw it last
-  std::uint32_t consumers = 0;   // edges that point here, kept for views only
   Node* next_waiting = nullptr;  // to be destroyed after this one
+  std::uint32_t version = 0;     // of the value's buffer when it was recorded
+  std::uint32_t consumers = 0;   // edges that point here, kept for views only
+  const char* op;
   using Make = Tensor (*)(const Tensor& value);
   struct Kept {
     Make make;
@@ -54,6 +53,9 @@ struct Node : Counted {
     std::uint32_t version;
   };
   std::unique_ptr<Kept> kept;  // what made(...) gave last
+  SmallList<Edge, 3> inputs;
+  Tensor value;
+  Tensor grad;  // undefined until something flows in; has the value's shape, and never its buffer
 
   Node(const char* name, Tensor&& made) : op(name), value(std::move(made)) { count_live(Counting::nodes, 1); }
   virtual ~Node() {
@@ -72,11 +74,11 @@ struct Node : Counted {
     void add(const Tensor& dx);
   };
   // The same without a copy: the node's own gradient, or what it is a view of, made in `room`.
-  Tensor& place(Tensor& room, bool& fresh) {
+  Tensor& place(Room& room, bool& fresh) {
     fresh = false;
     return grad.defined() ? grad : first_place(room, fresh);
   }
-  Tensor& first_place(Tensor& room, bool& fresh);
+  Tensor& first_place(Room& room, bool& fresh);
   // The gradient of a view that nobody else can see is its input's gradient, looked at through the same view: adding
   // there directly saves a tensor and a pass. A view that the caller still holds gets a gradient of its own, to be read
   // later. + 1: the list of run_backward holds every node once.
@@ -174,9 +176,9 @@ class Inputs {
   // What `make` gives for it, made once while its value stays: a weight's row-major copy serves every time step.
   const Tensor& made(int k, Node::Make make) const;
   bool needs(int k) const { return node_.inputs[static_cast<std::size_t>(k)].node->requires_grad; }
-  Tensor grad(int k);                 // to add into; zeros at first
-  Node::Target target(int k);         // to add into, or to write when it is fresh: saves a pass over zeros
-  void add(int k, const Tensor& dx);  // grad(k) += dx
+  Tensor grad(int k);          // to add into; zeros at first
+  Node::Target target(int k);  // to add into, or to write when it is fresh: saves a pass over zeros
+  void add(int k, Tensor dx);  // grad(k) += dx; the first one is taken over where nobody else holds it
   Node& node(int k) { return *node_.inputs[static_cast<std::size_t>(k)].node; }
   const Node& op() const { return node_; }
   const Shape& shape(int k) const { return node_.inputs[static_cast<std::size_t>(k)].node->value.shape(); }
@@ -191,7 +193,7 @@ class Inputs {
 namespace detail {
 
 template <class Rule> struct RecordedNode final : Node {
-  RecordedNode(const char* name, Tensor&& made, Rule r) : Node(name, std::move(made)), rule(std::move(r)) {}
+  RecordedNode(const char* name, Tensor&& made, Rule&& r) : Node(name, std::move(made)), rule(std::move(r)) {}
   void backward(const Tensor& dy, Inputs& in) override { (*rule)(dy, in); }
   void drop_rule() override { rule.reset(); }
   std::optional<Rule> rule;

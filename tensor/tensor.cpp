@@ -64,7 +64,7 @@ bool Tensor::walks_all() const {
   return true;
 }
 
-bool Tensor::stretched() const {
+bool Tensor::repeats() const {
   for (int axis = 0; axis < rank(); ++axis) {
     if (shape_[axis] > 1 && strides_[axis] == 0) return true;
   }

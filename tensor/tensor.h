@@ -80,8 +80,9 @@ class Tensor {
   std::uint32_t version() const { return buffer_ ? buffer_->version : 0; }  // rises when the buffer is written to
   bool contiguous() const { return made_dense_ || walks_all(); }            // row-major without gaps
   bool made_dense() const { return made_dense_; }  // made contiguous and not seen otherwise since: quickly known
-  bool packed() const;     // its numbers fill one piece of memory, whatever the order of the axes
-  bool stretched() const;  // some axis longer than 1 has stride 0: several elements share one number
+  bool packed() const;  // its numbers fill one piece of memory, whatever the order of the axes
+  // Some axis longer than 1 has stride 0: several elements share one number.
+  bool stretched() const { return !made_dense_ && repeats(); }
 
   double at(std::initializer_list<std::int64_t> position) const;  // one index per axis; throws IndexError
   void set(std::initializer_list<std::int64_t> position, double value);
@@ -103,6 +104,7 @@ class Tensor {
  private:
   [[noreturn]] void refuse_dtype(std::size_t bytes) const;
   bool walks_all() const;
+  bool repeats() const;
   std::int64_t locate(std::initializer_list<std::int64_t> position) const;
 
   Ref<Buffer> buffer_;

@@ -210,9 +210,9 @@ Var additive_score(const Var& q, const Var& k, const Var& v) {
   if (plain_kernels()) return additive_score_plain(q, k, v);
   check_same_dtype("additive score", q.value(), k.value());
   check_same_dtype("additive score", q.value(), v.value());
-  const Tensor Q = exponentials(q.value());
-  const Tensor e = forward(q.value(), Q, k.value(), k.node()->made(exponentials), v.value());
-  return record("additive score", e, {q, k, v}, [Q](const Tensor& de, Inputs& in) {
+  Tensor Q = exponentials(q.value());
+  Tensor e = forward(q.value(), Q, k.value(), k.node()->made(exponentials), v.value());
+  return record("additive score", std::move(e), {q, k, v}, [Q = std::move(Q)](const Tensor& de, Inputs& in) {
     const Tensor &queries = in.value(0), &keys = in.value(1), &K = in.made(1, exponentials);
     const std::int64_t batch = queries.shape()[0], d = queries.shape()[1];
     RowGradient dq(in, 0, Q.shape()), dk(in, 1, K.shape());

@@ -20,9 +20,9 @@ std::int64_t count_rows(const Shape& shape) {
 }
 
 // x (..., d) -> (n, d), to be read. Where its rows do not lie evenly they are copied, and `room` keeps the copy.
-template <class T> Strided<const T> rows_of(const Tensor& x, Tensor& room) {
+template <class T> Strided<const T> rows_of(const Tensor& x, Room& room) {
   if (x.rank() == 2) return {x.data<T>(), x.strides()[0], x.strides()[1]};
-  const Tensor& dense = x.contiguous() ? x : room = copy(x);
+  const Tensor& dense = x.contiguous() ? x : room.make(copy(x));
   return {dense.data<T>(), width(x.shape()), 1};
 }
 
@@ -82,17 +82,19 @@ void linear_backward_plain(const Tensor& dy, Inputs& in, int parts) {
 Tensor linear_forward(const Shape& joined, const VarList& parts, const Tensor& W, const Var& b) {
   if (plain_kernels()) return linear_forward_plain(joined, parts, W, b);
   const std::int64_t n = count_rows(joined), d_out = W.shape()[0];
-  Tensor y = empty(joined.with(Axis{joined.rank() - 1}, d_out), W.dtype());
+  Shape shape = joined;
+  shape[shape.rank() - 1] = d_out;
+  Tensor y = empty(shape, W.dtype());
   dispatch(W.dtype(), [&]<class T>(T) {
     const Strided<T> rows{y.mutable_data<T>(), d_out, 1};
-    Tensor copied;
+    Room copied;
     Strided<const T> before{};  // what the next product is added to: the bias, in every row, then the sum so far
     if (b.defined())
-      before = {(b.value().contiguous() ? b.value() : copied = copy(b.value())).template data<T>(), 0, 1};
+      before = {(b.value().contiguous() ? b.value() : copied.make(copy(b.value()))).template data<T>(), 0, 1};
     const T* columns = W.data<T>();
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const Tensor& x = parts[k].value();
-      Tensor room;
+      Room room;
       gemm<T>({n, d_out, width(x.shape())}, rows_of<T>(x, room), {columns, W.strides()[1], W.strides()[0]}, rows,
               before);
       before = as_const(rows);
@@ -106,32 +108,35 @@ void linear_backward(const Tensor& dy, Inputs& in, int parts) {
   if (plain_kernels()) return linear_backward_plain(dy, in, parts);
   const std::int64_t n = count_rows(dy.shape()), d_out = width(dy.shape()), d_in = in.shape(parts)[1];
   dispatch(dy.dtype(), [&]<class T>(T) {
-    Tensor room;
+    Room room;
     const Strided<const T> d = rows_of<T>(dy, room);  // dy lies as y does, row-major
     std::int64_t first = 0;
     for (int k = 0; k < parts; first += width(in.shape(k++))) {
       if (!in.needs(k)) continue;
       const T* columns = in.made(parts, contiguous).template data<T>() + first;  // of W, row-major
-      Tensor other;
+      Room other;
       bool fresh = false;
       Tensor& dx = in.node(k).place(other, fresh);
       add_product<T>(dx, fresh, 0, {n, width(in.shape(k)), d_out}, d, {columns, d_in, 1});
     }
     if (in.needs(parts)) {
-      Tensor other;
+      Room other;
       bool fresh = false;
       Tensor& dW = in.node(parts).place(other, fresh);
       first = 0;
       for (int k = 0; k < parts; first += width(in.shape(k++))) {
-        Tensor copied;
+        Room copied;
         add_product<T>(dW, fresh, first, {d_out, width(in.shape(k)), n}, {d.data, d.column, d.row},
                        rows_of<T>(in.value(k), copied));
       }
     }
     if (in.count() > parts + 1 && in.needs(parts + 1)) {
-      Tensor db = in.grad(parts + 1);
+      Room other;
+      bool fresh = false;
+      Tensor& db = in.node(parts + 1).place(other, fresh);
+      if (fresh) fill_(db, 0);
       if (db.contiguous()) add_rows(db, d, n);
-      else in.add(parts + 1, sum(reshape(dy, Shape{n, d_out}), Axis{0}));
+      else add_(db, sum(reshape(dy, Shape{n, d_out}), Axis{0}));
     }
   });
 }

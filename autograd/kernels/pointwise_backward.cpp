@@ -13,10 +13,23 @@ bool may_take_over(const Node& node, const Node& input) {
 
 }  // namespace
 
-Tensor& place_over_dy(Inputs& in, int k, Tensor& room, bool& fresh) {
+Tensor& place_over_dy(Inputs& in, int k, Room& room, bool& fresh) {
   Node& input = in.node(k);
   fresh = !input.grad.defined() && may_take_over(in.op(), input);
   return fresh ? input.grad = in.op().grad : input.place(room, fresh);
+}
+
+void pass_on(const Tensor& dy, Inputs& in) {
+  bool apart = true;  // what one operand gets is not seen by another one, whose turn comes later
+  for (int k = 0; k < in.count(); ++k) apart = apart && !in.node(k).is_view;
+  for (int k = 0; k < in.count(); ++k) {
+    if (!in.needs(k)) continue;
+    Room room;
+    bool fresh = false;
+    Tensor& dx = apart ? place_over_dy(in, k, room, fresh) : in.node(k).place(room, fresh);
+    if (fresh && dx.buffer().get() == dy.buffer().get()) continue;  // taken over
+    (fresh ? copy_ : add_)(dx, dy);
+  }
 }
 
 void pointwise_backward_plain(const Tensor& dy, std::size_t n, const Piece<const Tensor>* x, const Piece<Tensor>* dx,
@@ -38,27 +51,20 @@ void pointwise_backward_plain(const Tensor& dy, std::size_t n, const Piece<const
   }
 }
 
-void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bool* wholly, Tensor* room, Tensor** dx,
+void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bool* wholly, Room* room, Tensor** dx,
                      bool* fresh) {
-  bool apart = true;  // no two operands can meet in one gradient
-  std::uint32_t seen = 0;
+  bool apart = static_cast<std::size_t>(in.count()) == n;  // no two operands can meet in one gradient
+  for (std::size_t i = 0; apart && i < n; ++i) apart = n == 1 || !in.node(of[i]).is_view;
+  std::array<Tensor*, 32> placed;  // by input: what its first operand got serves all others
+  std::size_t inputs = 0;          // they are numbered as they are met
   for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t input = 1u << of[i];
-    apart = apart && !(seen & input) && (n == 1 || !in.node(of[i]).is_view);
-    seen |= input;
-  }
-  std::array<std::size_t, 32> first;  // operand of an input: what it got serves all others of the same input
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t input = 1u << of[i];
-    if (!(seen & input)) {
-      dx[i] = dx[first[of[i]]];
-      continue;
+    if (of[i] == inputs) {
+      ++inputs;
+      if (!in.needs(of[i])) placed[of[i]] = nullptr;
+      else if (wholly[i] && apart) placed[of[i]] = &place_over_dy(in, of[i], room[i], fresh[i]);
+      else placed[of[i]] = &in.node(of[i]).place(room[i], fresh[i]);
     }
-    seen &= ~input;
-    first[of[i]] = i;
-    if (!in.needs(of[i])) continue;
-    if (wholly[i] && apart) dx[i] = &place_over_dy(in, of[i], room[i], fresh[i]);
-    else dx[i] = &in.node(of[i]).place(room[i], fresh[i]);
+    dx[i] = placed[of[i]];
   }
   for (std::size_t i = 0; i < n; ++i) {
     if (!fresh[i] || (wholly[i] && apart)) continue;

@@ -219,12 +219,15 @@ template <class... View> struct Sources {
 
 // Where the gradient of input k is added, as Node::place. This may be dy itself, to be overwritten in place: where nobody
 // will read dy again and the input has no gradient yet. It saves a buffer, and memory that a core does not have at hand.
-Tensor& place_over_dy(Inputs& in, int k, Tensor& room, bool& fresh);
+Tensor& place_over_dy(Inputs& in, int k, Room& room, bool& fresh);
+
+// The rule of a sum: dy is the gradient of every operand, and one of them may have it as it is.
+void pass_on(const Tensor& dy, Inputs& in);
 
 // Finds where the gradients of n operands go; operand i is input of[i]. What is fresh must be written by one operand
 // alone and wholly: `wholly` says whether operand i would, which it does not where it is seen through a view or where the
 // formula ignores it; and x and a view of x share a gradient.
-void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bool* wholly, Tensor* room, Tensor** dx,
+void place_gradients(Inputs& in, std::size_t n, const std::uint8_t* of, const bool* wholly, Room* room, Tensor** dx,
                      bool* fresh);
 
 // Finds values and gradients of the operands, each looked at through its view, and runs the rows above.
@@ -237,8 +240,7 @@ void pointwise_backward(const FormulaBackward<sizeof...(k)>& formula, const Tens
   const std::array<bool, n> wholly{(is_whole<View> && formula.depends_on[k])...};
   const std::tuple<decltype(std::get<k>(view)(incoming))...> seen{std::get<k>(view)(in.value(of[k]))...};
   const std::array<Piece<const Tensor>, n> x{piece_of(std::get<k>(seen))...};
-  std::array<Tensor, n> room;
-  std::array<Tensor, (is_whole<View> && ...) ? 0 : n> made;
+  std::array<Room, n> room, made;
   std::array<Tensor*, n> whole_dx{};
   std::array<bool, n> fresh{};
   place_gradients(in, n, of.data(), wholly.data(), room.data(), whole_dx.data(), fresh.data());
@@ -250,14 +252,13 @@ void pointwise_backward(const FormulaBackward<sizeof...(k)>& formula, const Tens
     } else if constexpr (std::is_same_v<decltype(std::get<i>(view)(incoming)), Block>) {
       dx[i] = Piece<Tensor>(*whole_dx[i], std::get<i>(view)(*whole_dx[i]).further());
     } else {
-      made[i] = std::get<i>(view)(*whole_dx[i]);
-      dx[i] = Piece<Tensor>(made[i]);
+      dx[i] = Piece<Tensor>(made[i].make(std::get<i>(view)(*whole_dx[i])));
     }
   };
   (look(std::integral_constant<std::size_t, k>{}), ...);
-  Tensor spread;
-  if (summed) spread = expand_new(incoming, *summed, std::get<0>(seen).shape()[*summed]);
-  const Tensor& dy = summed ? spread : incoming;
+  Room spread;
+  if (summed) spread.make(expand_new(incoming, *summed, std::get<0>(seen).shape()[*summed]));
+  const Tensor& dy = summed ? spread.made() : incoming;
   if (plain_kernels()) {
     return pointwise_backward_plain(dy, n, x.data(), dx.data(), fresh.data(), formula.depends_on.data(), formula.plain);
   }

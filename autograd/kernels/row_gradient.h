@@ -13,21 +13,23 @@ class RowGradient {
     if (!in.needs(k)) return;
     grad_ = &in.node(k).place(room_, fresh_);
     beside_ = !grad_->contiguous() || grad_->shape() != written;
-    if (beside_) other_ = empty(written, grad_->dtype());
+    if (beside_) other_.make(empty(written, grad_->dtype()));
   }
   // The first number; null where no gradient is asked for.
-  template <class T> T* data() { return !grad_ ? nullptr : (beside_ ? other_ : *grad_).template mutable_data<T>(); }
+  template <class T> T* data() {
+    return !grad_ ? nullptr : (beside_ ? other_.made() : *grad_).template mutable_data<T>();
+  }
   bool fresh() const { return fresh_ || beside_; }  // there is nothing yet to be added to
   void finish() {
     if (!beside_) return;
     const Axis last{grad_->rank() - 1};
-    Node::Target{*grad_, fresh_}.add(narrow(other_, last, 0, grad_->shape()[last]));
+    Node::Target{*grad_, fresh_}.add(narrow(other_.made(), last, 0, grad_->shape()[last]));
   }
 
  private:
   Tensor* grad_ = nullptr;
   bool fresh_ = false, beside_ = false;
-  Tensor room_, other_;
+  Room room_, other_;
 };
 
 }  // namespace gradus

@@ -110,7 +110,7 @@ Var weighted_sum(const Var& w, const Var& h) {
   Tensor c = empty(all.without(Axis{1}), h.dtype());
   const Tensor weights = contiguous(w.value()), values = with_dense_rows(h.value());
   dispatch(h.dtype(), [&]<class T>(T) { forward<T>(weights, values, c); });
-  return record("context", c, {w, h}, [](const Tensor& dc, Inputs& in) {
+  return record("context", std::move(c), {w, h}, [](const Tensor& dc, Inputs& in) {
     RowGradient dw(in, 0, in.shape(0)), dh(in, 1, in.shape(1));
     const Tensor weight = contiguous(in.value(0)), value = with_dense_rows(in.value(1)), dy = contiguous(dc);
     dispatch(dc.dtype(), [&]<class T>(T) { backward<T>(weight, value, dy, dw, dh); });

@@ -140,23 +140,40 @@ void band(const GemmSize& size, const Strided<const T>& a, const T* b, std::int6
   }
 }
 
+// Some columns of an outer product: `Packs` packs of the row stay in registers while the factors pass by.
+template <class T, int Packs>
+void outer_columns(std::int64_t m, const T* factors, std::int64_t step, const T* b, Rows<T> c, Rows<const T> plus) {
+  using P = Pack<T>;
+  const bool adds = plus.first;
+  const P zero{};
+  P row[Packs];
+#pragma GCC unroll 6
+  for (int j = 0; j < Packs; ++j) row[j] = P::load(b + j * P::lanes);
+  for (std::int64_t i = 0; i < m; ++i) {
+    const P factor = P::broadcast(factors[i * step]);
+    const T* added = adds ? plus.first + i * plus.step : nullptr;
+#pragma GCC unroll 6
+    for (int j = 0; j < Packs; ++j) {
+      const P product = zero + factor * row[j];  // a sum that begins with zero, as in a tile
+      (adds ? P::load(added + j * P::lanes) + product : product).store(c.first + i * c.step + j * P::lanes);
+    }
+  }
+}
+template <class T, int... packs> constexpr auto outer_by_packs(std::integer_sequence<int, packs...>) {
+  return std::array{outer_columns<T, packs + 1>...};
+}
+
 // C = P + a column times a row, as the gradient of a weight is at a batch of 1: tiles would be all preparation. Returns
 // the column at which less than a pack is left.
 template <class T>
 [[gnu::noinline]] std::int64_t gemm_outer(const GemmSize& size, const Strided<const T>& a, const T* b, Rows<T> c,
                                           Rows<const T> plus) {
-  using P = Pack<T>;
-  const std::int64_t m = size.m, n = size.n, step = a.row;  // here, as the stores might change what is in memory
-  const T* const factors = a.data;
+  static constexpr auto by_packs = outer_by_packs<T>(std::make_integer_sequence<int, most_packs>{});
   std::int64_t column = 0;
-  for (; column + P::lanes <= n; column += P::lanes) {
-    const P row = P::load(b + column), zero{};
-    const Rows<T> to = c.at(0, column);
-    const Rows<const T> added = plus.at(0, column);
-    for (std::int64_t i = 0; i < m; ++i) {
-      const P product = zero + P::broadcast(factors[i * step]) * row;  // a sum that begins with zero, as in a tile
-      (added.first ? P::load(added.first + i * added.step) + product : product).store(to.first + i * to.step);
-    }
+  for (std::int64_t packs = size.n / Pack<T>::lanes; packs > 0; packs -= most_packs) {
+    const std::int64_t now = std::min<std::int64_t>(most_packs, packs);
+    by_packs[static_cast<std::size_t>(now - 1)](size.m, a.data, a.row, b + column, c.at(0, column), plus.at(0, column));
+    column += now * Pack<T>::lanes;
   }
   return column;
 }
@@ -180,13 +197,11 @@ template <class T>
   return column;
 }
 
+// The columns from `column` on.
 template <class T>
-void gemm_rows(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
-               Rows<const T> plus) {
+void gemm_bands(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
+                Rows<const T> plus, std::int64_t column) {
   constexpr int lanes = Pack<T>::lanes;
-  std::int64_t column = size.k == 1          ? gemm_outer<T>(size, a, b, c, plus)
-                        : size.m <= few_rows ? gemm_few<T>(size, a, b, b_row, c, plus)
-                                             : 0;
   for (; column + 2 * lanes <= size.n; column += 2 * lanes)
     band<T, 2>(size, a, b + column, b_row, c.at(0, column), plus.at(0, column));
   for (; column + lanes <= size.n; column += lanes)
@@ -206,6 +221,15 @@ void gemm_rows(const GemmSize& size, const Strided<const T>& a, const T* b, std:
       c.first[i * c.step + column + j] = plus.first ? plus.first[i * plus.step + column + j] + sum : sum;
     }
   }
+}
+
+template <class T>
+void gemm_rows(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
+               Rows<const T> plus) {
+  const std::int64_t column = size.k == 1          ? gemm_outer<T>(size, a, b, c, plus)
+                              : size.m <= few_rows ? gemm_few<T>(size, a, b, b_row, c, plus)
+                                                   : 0;
+  if (column < size.n) gemm_bands<T>(size, a, b, b_row, c, plus, column);
 }
 
 template <class T> void copy_strided(const T* from, std::int64_t step, std::int64_t n, T* to) {
@@ -313,29 +337,29 @@ void gemm_upright(const GemmSize& size, const Strided<const T>& a, Strided<const
   for_all([&](T x, std::int64_t i, std::int64_t j) { c.data[i * c.row + j * c.column] = x; });
 }
 
-}  // namespace
-
 template <class T>
-void gemm(const GemmSize& given, const Strided<const T>& first, const Strided<const T>& second,
-          const Strided<T>& target, const Strided<const T>& added) {
-  if (plain_kernels()) return gemm_plain(given, first, second, target, added);
-  if (given.m == 0 || given.n == 0) return;
-  GemmSize size = given;
-  Strided<const T> a = first, b = second, plus = added;
-  Strided<T> c = target;
-  if (c.column != 1 && size.n > 1 && (c.row == 1 || size.m == 1)) {  // C stands on its side: C' = B' A'
-    size = {given.n, given.m, given.k};
-    a = {second.data, second.column, second.row};
-    b = {first.data, first.column, first.row};
-    c = {target.data, target.column, target.row};
-    plus = {added.data, added.column, added.row};
-  }
+void gemm_any(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& b, const Strided<T>& c,
+              const Strided<const T>& plus) {
   // What stays on one thread and in cache is not divided: the products of a batch of 1 take less time than that.
   const bool small =
       size.k <= deepest && size.m * size.k <= half_cache<T> && !worth_dividing(gemm_nanoseconds<T>(size));
   if (small && b.column == 1 && c.column == 1)
     return gemm_rows<T>(size, a, b.data, b.row, {c.data, c.row}, {plus.data, plus.row});
   gemm_upright<T>(size, a, b, c, plus);
+}
+
+template <class T> Strided<T> turned(const Strided<T>& x) { return {x.data, x.column, x.row}; }
+
+}  // namespace
+
+template <class T>
+void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& b, const Strided<T>& c,
+          const Strided<const T>& plus) {
+  if (plain_kernels()) return gemm_plain(size, a, b, c, plus);
+  if (size.m == 0 || size.n == 0) return;
+  const bool on_its_side = c.column != 1 && size.n > 1 && (c.row == 1 || size.m == 1);
+  if (!on_its_side) return gemm_any<T>(size, a, b, c, plus);
+  gemm_any<T>({size.n, size.m, size.k}, turned(b), turned(a), turned(c), turned(plus));  // C' = B' A'
 }
 
 template void gemm<float>(const GemmSize&, const Strided<const float>&, const Strided<const float>&,

@@ -38,9 +38,9 @@ template <class T, std::size_t Few> class SmallList {
     first_ = room;
     capacity_ = capacity;
   }
-  void push_back(T element) {
+  template <class... Parts> void emplace_back(Parts&&... parts) {
     if (size_ == capacity_) reserve(2 * capacity_);
-    ::new (static_cast<void*>(first_ + size_)) T(std::move(element));
+    ::new (static_cast<void*>(first_ + size_)) T{std::forward<Parts>(parts)...};
     ++size_;
   }
   void clear() {
@@ -49,9 +49,9 @@ template <class T, std::size_t Few> class SmallList {
   }
 
  private:
-  alignas(T) std::byte space_[Few * sizeof(T)];
   T* first_ = reinterpret_cast<T*>(space_);
   std::size_t size_ = 0, capacity_ = Few;
+  alignas(T) std::byte space_[Few * sizeof(T)];
 };
 
 }  // namespace gradus

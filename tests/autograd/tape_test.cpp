@@ -196,6 +196,41 @@ TEST_CASE("a gradient becomes the next one in place, but never that of a Var whi
     }
   }
 }
+TEST_CASE("the gradient of a sum goes on to one operand as it is, and the other one has its own") {
+  const Var x = vector_of({1, 2}), y = vector_of({3, 5}), w = vector_of({7, 11});
+  Var loss;
+  {
+    const Var a = x * x, b = y * y;
+    loss = sum((a + b) * w) + sum(a * a) + sum(b * b * b);  // da = w + 2 a, db = w + 3 b^2
+  }
+  backward(loss);
+  CHECK(same(elements(x.grad()), {18, 76}));
+  CHECK(same(elements(y.grad()), {1500, 18860}));
+}
+TEST_CASE("a sum of an operand and a view of it, and of one operand with itself") {
+  const Var x = parameter(tensor(Shape{2, 2}, {1, 2, 3, 5}, f64));
+  Var loss;
+  {
+    const Var y = square(x);
+    const Var with_itself = sum(square(y + y)), with_view = sum(square(y + transpose(y)));  // walked last to first
+    loss = with_itself + with_view;                                                         // dy = 8 y + 4 (y + y')
+  }
+  backward(loss);
+  CHECK(same(elements(x.grad()), {32, 336, 744, 4000}));
+}
+TEST_CASE("what a rule gives is taken over as the gradient only where it keeps no part of it") {
+  const Var x = vector_of({1, 2}), y = vector_of({3, 4}), older = sum(square(x));  // is walked last
+  Tensor kept;
+  const Var z = record("op", tensor(Shape{2}, {0, 0}, f64), {x, y}, [&](const Tensor& dy, Inputs& in) {
+    kept = copy(dy);
+    in.add(0, kept);
+    in.add(1, copy(dy));
+  });
+  backward(sum(z) + older);
+  CHECK(same(elements(kept), {1, 1}));
+  CHECK(same(elements(x.grad()), {3, 5}));
+  CHECK(same(elements(y.grad()), {1, 1}));
+}
 TEST_CASE("dy may lie in any layout and is not changed") {
   const Var x = parameter(zeros(Shape{2, 3}, f64));
   const Tensor dy = laid_out(Layout::stepped, Shape{2, 3}, {1, 2, 3, 4, 5, 6}, f64);

@@ -37,7 +37,9 @@ tensor/kernels/softmax.cpp | && found == rows) found = r; | ) found = r; | tenso
 tensor/kernels/softmax.cpp | read(to, count) + change : change | change : change | autograd
 tensor/kernels/gemm.cpp | part > 0 ? Rows<const T>{c.first, c.step} : plus | plus | tensor
 tensor/kernels/block.h | first > whole.shape()[last_] - length | first > whole.shape()[last_] | autograd
-autograd/kernels/pointwise_backward.cpp | apart && !(seen & input) | apart | autograd
+autograd/kernels/pointwise_backward.cpp | static_cast<std::size_t>(in.count()) == n; | true; | autograd
+autograd/kernels/pointwise_backward.cpp | apart = apart && !in.node(k).is_view; | ; | autograd
+autograd/var.cpp | && dx.buffer().unique()) | ) | autograd
 autograd/kernels/pointwise_backward.h | mutable_data<T>() + dx[k].further | mutable_data<T>() | autograd
 tensor/kernels/transpose.h | lanes + lane : lane + step | lanes + lane : lane + step - (lane & 1) | tensor
 autograd/kernels/additive_score.cpp | T{43} : T{350} | T{90} : T{720} | autograd
