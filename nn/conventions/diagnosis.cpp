@@ -8,6 +8,8 @@
 #include "nn/conventions/diagnosis_bench.h"
 #include "nn/conventions/diagnosis_gradients.h"
 #include "nn/conventions/diagnosis_groups.h"
+#include "nn/conventions/diagnosis_holes.h"
+#include "nn/conventions/diagnosis_precision.h"
 #include "nn/conventions/diagnosis_report.h"
 #include "nn/conventions/diagnosis_rows.h"
 #include "nn/conventions/diagnosis_runs.h"
@@ -34,6 +36,11 @@ void look_at_loss(const Bench& bench, Report& report) {
   const Vec& targets = get(bench.given, "targets").data;
   const bool pads_known =
       bench.there("y_mask") || std::any_of(targets.begin(), targets.end(), [](double x) { return x < 0; });
+  if (loss.find("UNKNOWN") && bench.half != Half::none) {
+    report.verdict.notes.push_back({"the loss is not checked: its logits or itself are of half precision",
+                                    "没有检查 loss：它自身或 logits 是半精度"});
+    return;
+  }
   if (loss.find("UNKNOWN") && !pads_known) {
     report.verdict.notes.push_back({"no known cross-entropy gives this loss; if some targets are padding, dump y_mask",
                                     "没有已知的交叉熵能得到这个 loss；若部分目标是填充，请另存 y_mask"});
@@ -104,6 +111,8 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
     hits = bench.matching(group, level1);
   }
   tried.insert(tried.end(), level1.begin(), level1.end());
+  if (hits.empty() && bench.holes) return unknown(bench, report, group, tried);
+  if (hits.empty() && found_in_half_precision(bench, report, group, level0, level1)) return;
   if (hits.empty()) {
     const std::vector<Scored> over_padding = beside_read_padding(bench, group, level0, most_attempts);
     hits = bench.matching(group, over_padding);
@@ -161,15 +170,19 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
 
 }  // namespace
 
-Verdict diagnose(const Trace& trace, const Options& options) {
+namespace {
+
+Verdict judge(const Trace& trace, const Options& options) {
   Bench bench(trace, options);
   Report report(bench);
   if (trace.kind == TraceKind::formula) return diagnose_formula(trace, report.verdict.claim);
   report.say_subject();
   Terms terms(bench, report);
-  for (const Group& group : groups_of(bench))
+  const std::vector<Group> groups = groups_of(bench);
+  for (const Group& group : groups)
     if (!find_without_attention(bench, report, group)) find(bench, report, terms, group);
   report.list_what_is_open();
+  report.say_what_is_not_checked(groups);
   if (trace.kind == TraceKind::decoder) look_at_weights(bench, report), look_at_loss(bench, report);
   report.conclude();
   if (options.gradients && !trace.gradients.empty() && !report.named_unknown && !report.forward_differs) {
@@ -179,6 +192,21 @@ Verdict diagnose(const Trace& trace, const Options& options) {
     check_gradients(trace, model, bench.single, report.verdict);
   }
   return std::move(report.verdict);
+}
+
+}  // namespace
+
+Verdict diagnose(const Trace& trace, const Options& options) {
+  Verdict verdict = judge(trace, options);
+  if (!verdict.find("UNKNOWN")) return verdict;  // some mistakes are known by the NaN that they make
+  const std::optional<Holes> holes = find_holes(trace);
+  if (!holes) return verdict;
+  Verdict rest = judge(holes->rest, options);
+  rest.findings.insert(rest.findings.begin(), holes->first);
+  rest.notes.push_back({holes->aside.en + ", because of such numbers; all else is said of the rest",
+                        "因含非有限数，" + holes->aside.zh + "；其余结论针对剩下的部分"});
+  rest.checked = true, rest.agreement = infinite;
+  return rest;
 }
 
 Answer diagnose_file(const std::string& path, const std::string& claim, Lang lang, bool json) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "nn/conventions/diagnosis_holes.h"
 #include "nn/conventions/diagnosis_padding.h"
 #include "nn/conventions/diagnosis_parts.h"
 #include "nn/conventions/diagnosis_stages.h"
@@ -36,9 +37,11 @@ Bench::Bench(const Trace& its_trace, const Options& its_options)
       claim(find_claim(claim_of_framework(claim_said(), its_trace.arrays, its_trace.meta.linear_before_reset))),
       all(fields()),
       given(its_trace.arrays),
-      single(its_trace.single || looks_single(its_trace.arrays)) {
+      single(its_trace.single || looks_single(its_trace.arrays)),
+      half(looks_half(its_trace.arrays)) {
   tolerance = single ? 1e-5 : 1e-9;
   apart = single ? 1e-3 : 1e-4;
+  holes = has_holes(trace);
   set_base();
   padding_is_other = trace.kind == TraceKind::recurrent && holds_other_numbers(given, trace.directions);
   judge_options();
@@ -53,6 +56,27 @@ bool Bench::looks_single(const Arrays& arrays) {
       fractions += x != std::floor(x);
     }
   return fractions > 8;
+}
+
+Half Bench::looks_half(const Arrays& arrays) {
+  const auto holds = [](double x, int bits) {  // in a fraction of so many bits
+    int exponent = 0;
+    const double fraction = std::ldexp(std::frexp(x, &exponent), bits);
+    return fraction == std::floor(fraction);
+  };
+  Half coarsest = Half::none;
+  for (const Half half : {Half::float16, Half::bfloat16})
+    for (const auto& [name, a] : arrays) {
+      const int bits = half == Half::float16 ? 11 : 8;
+      std::set<double> telling;  // other numbers, such as 0.5 or 3, are as good in every type
+      const bool all = std::all_of(a.data.begin(), a.data.end(), [&](double x) {
+        if (x != std::floor(x) && !holds(x, 4)) telling.insert(x);
+        return std::isfinite(x) && holds(x, bits);
+      });
+      constexpr std::size_t enough = 4;
+      if (all && telling.size() >= enough) coarsest = half;
+    }
+  return coarsest;
 }
 
 void Bench::judge_options() {
@@ -320,6 +344,16 @@ std::vector<Scored> Bench::matching(const Group& group, const std::vector<Scored
   };
   if (std::any_of(hits.begin(), hits.end(), [&](const Scored& s) { return s.residual < tolerance && !fitted(s); }))
     std::erase_if(hits, fitted);
+  // A number that is read off the trace brings any model a little nearer: it must explain far more than it leaves over.
+  std::erase_if(hits, [&](const Scored& s) {
+    if (!fitted(s)) return false;
+    Hypothesis without = s.hypothesis;
+    for (std::size_t i : group.fields)
+      if (without[i] >= 0 && option(i, without[i]).fitted) without[i] = 0;
+    const auto model = build(group, without);
+    return model && residual(group, *model, given) < 1e3 * s.residual;
+  });
+  if (std::none_of(hits.begin(), hits.end(), [&](const Scored& s) { return s.residual < tolerance; })) hits.clear();
   return hits;
 }
 

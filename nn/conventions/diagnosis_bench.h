@@ -33,6 +33,13 @@ struct Scored {
   double states = infinite;  // of h alone, in a run
 };
 
+// The types of half precision.
+enum class Half { none, float16, bfloat16 };
+// Half the distance from 1 to the next number: what rounding to the nearest changes at most.
+constexpr double rounding_of(Half half) {
+  return half == Half::bfloat16 ? 1. / 256 : half == Half::float16 ? 1. / 2048 : 0;
+}
+
 // Trouble is what a hypothesis would have to admit: the fewest wins.
 struct Trouble {
   std::size_t violations = 0, notes = 0;
@@ -66,7 +73,9 @@ class Bench {
   reference::Arrays given, seen, first;   // the trace, some of it, and less than that
   Hypothesis chosen;                      // by the groups that are done
   bool single = false;                    // computed in float32
+  Half half = Half::none;                 // some array holds numbers of this type only, whatever type the file gives
   double tolerance = 1e-9, apart = 1e-4;  // agreement and difference
+  bool holes = false;                     // some number is not finite
   bool heads_are_guessed = false;         // their number is not in the file and does not show
   bool padding_is_other = false;          // h behind the end is neither 0 nor the last state, and is compared
   std::size_t tried = 0, work = 0;        // as in Verdict
@@ -127,6 +136,8 @@ class Bench {
  private:
   // Numbers that float32 holds exactly were computed in it, whatever the file says.
   static bool looks_single(const reference::Arrays& arrays);
+  // As autocast leaves them, and what a float16 file holds.
+  static Half looks_half(const reference::Arrays& arrays);
   void judge_options();
   static bool allowed(const FieldOptions& lists, const std::string& field, const std::string& id);
   void set_base();

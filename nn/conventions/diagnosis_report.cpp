@@ -209,6 +209,79 @@ void Report::name_rivals(std::vector<Finding>& errors, const std::set<std::set<s
   errors.push_back(all);
 }
 
+namespace {
+
+void join(Words& list, const Words& one) {
+  list.en += (list.en.empty() ? "" : ", ") + one.en, list.zh += (list.zh.empty() ? "" : "、") + one.zh;
+}
+
+// "2 digits".
+Words digits(double residual) {
+  const int n = std::max(1, static_cast<int>(std::floor(-std::log10(residual))));
+  const std::string text = std::to_string(n);
+  return {text + (n == 1 ? " digit" : " digits"), text + " 位有效数字"};
+}
+
+}  // namespace
+
+void Report::say_what_is_not_checked(const std::vector<Group>& groups) {
+  if (bench_.trace.kind != TraceKind::decoder || groups.empty()) return;
+  struct Needs {
+    Stage stage;
+    std::vector<const char*> arrays;
+  };
+  const Needs needs[] = {{Stage::cell, {"W", "U", "y_emb", "s"}},
+                         {Stage::weights, {"alpha", "s"}},
+                         {Stage::context, {"alpha", "c"}},
+                         {Stage::readout, {"W_o", "logits"}}};
+  Words list;
+  for (const auto& [stage, arrays] : needs) {
+    const auto has = [s = stage](const Group& g) { return std::count(g.stages.begin(), g.stages.end(), s) > 0; };
+    if (std::any_of(groups.begin(), groups.end(), has)) continue;
+    std::string missing;
+    for (const char* name : arrays)
+      if (!bench_.there(name)) missing += (missing.empty() ? "" : ", ") + std::string(name);
+    if (missing.empty()) continue;
+    join(list,
+         {std::string(name_of(stage).en) + " needs " + missing, std::string(name_of(stage).zh) + "需要 " + missing});
+    verdict.claim_is_open = verdict.claim_is_open || stage != Stage::readout;
+  }
+  if (list.en.empty()) return;
+  verdict.notes.push_back({"not checked, as arrays are missing: " + list.en, "因缺少数组而没有检查：" + list.zh});
+}
+
+void Report::say_half(const Group& group, double residual) {
+  join(half_where_, bench_.where_of(group));
+  half_residual_ = std::max(half_residual_, residual);
+}
+
+void Report::agrees_to_few_digits(const Group& group, double residual) {
+  named_unknown = forward_differs = true;
+  verdict.checked = true;
+  verdict.agreement = std::max(verdict.agreement, residual);
+  const Words n = digits(residual);
+  const bool half = residual > 1e-5;
+  Finding f;
+  f.code = "UNKNOWN";
+  f.kind = Kind::numerics;
+  f.where = bench_.where_of(group);
+  f.sentence = {
+      "the numbers agree with " + std::string(bench_.claim ? "the claimed convention" : "a known convention") + " to " +
+          n.en + " only, and what is left looks like rounding, as " +
+          (half ? "half precision (autocast, float16, bfloat16)" : "float32") +
+          " leaves it: no mistake is named on such numbers",
+      "数值与" + std::string(bench_.claim ? "所声称的" : "某个已知的") + "约定只有 " + n.zh +
+          "一致，其余像是舍入误差，" + (half ? "如同半精度（autocast、float16、bfloat16）" : "如同 float32 ") +
+          "所致：这样的数值不足以指出错误"};
+  f.fix = half ? Words{"dump once more in float32, without autocast (model.float()), or in float64",
+                       "请关闭 autocast，以 float32（model.float()）或 float64 重新导出"}
+               : Words{"dump once more with all arrays computed in one precision, best float64",
+                       "请以同一精度（最好是 float64）计算并重新导出所有数组"};
+  f.test = "CHECK(check_reference(decoder, inputs, claimed).passed);";
+  verdict.findings.push_back(f);
+  nothing_is_open(group);
+}
+
 void Report::say_subject() {
   const char* cell = std::holds_alternative<GruConvention>(bench_.base.decoder.cell)    ? "GRU"
                      : std::holds_alternative<LstmConvention>(bench_.base.decoder.cell) ? "LSTM"
@@ -246,6 +319,18 @@ void Report::conclude() {
       f.fix = {"apply tanh first, then v_a", "先做 tanh，再乘 v_a"};
     }
   note_unused_context();
+  if (!half_where_.en.empty()) {
+    const Words n = digits(half_residual_);
+    const std::string type = bench_.half == Half::float16 ? "float16" : "bfloat16";
+    verdict.notes.push_back({half_where_.en + ": the numbers agree to " + n.en +
+                                 " only, as arrays of half precision (" + type +
+                                 ") leave it, and are judged so; to be told more, dump in float32 without autocast",
+                             half_where_.zh + "：数值只有 " + n.zh + "一致，这是半精度（" + type +
+                                 "）数组所能达到的，也按此判断；要更精确的结论，请关闭 autocast 以 float32 导出"});
+    if (!bench_.trace.gradients.empty())
+      verdict.notes.push_back({"gradients are not checked in half precision", "半精度下不检查梯度"});
+    forward_differs = true;  // by its rounding, which differences for a gradient would show
+  }
   std::stable_sort(verdict.findings.begin(), verdict.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.error > b.error; });
   for (const Open& o : verdict.open)

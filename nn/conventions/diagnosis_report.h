@@ -20,11 +20,18 @@ class Report {
   // This hypothesis without mistakes is what was meant, and what was found beside it is said apart.
   void adopt(const Group& group, const Hypothesis& h);
 
+  // The group agrees as far as half precision tells, this far off.
+  void say_half(const Group& group, double residual);
+  // UNKNOWN of kind numerics: nothing but noise between the group's outputs and what was meant.
+  void agrees_to_few_digits(const Group& group, double residual);
+
   void say_subject();
   void follow(const Words& convention);
   void say_padding_is_not_compared();  // where it is other
   void nothing_is_open(const Group& group);
   void list_what_is_open();
+  // The stages of a decoder that none of these groups has, and what they would need.
+  void say_what_is_not_checked(const std::vector<Group>& groups);
   void conclude();  // last, once
 
  private:
@@ -45,6 +52,8 @@ class Report {
   Bench& bench_;
   std::map<std::size_t, std::set<int>> open_;  // field -> options that no group tells from the chosen one
   std::vector<std::string> follows_en_, follows_zh_;
+  Words half_where_;  // the outputs that agree in half precision only
+  double half_residual_ = 0;
 };
 
 }  // namespace gradus::diagnosis

@@ -345,9 +345,10 @@ bool explained_by_outputs(Bench& bench, Report& report, const Group& group, cons
         break;
       }
       double k = 1;
-      distance(*way, part, k);
+      const double left_over = distance(*way, part, k);
       const bool plain = std::string(way->code).empty();
-      if (plain && std::fabs(k - 1) < 10 * bench.tolerance) continue;
+      // A fitted factor explains a little of any noise.
+      if (plain && std::fabs(k - 1) < std::max(10 * bench.tolerance, 1e3 * left_over)) continue;
       const bool round = std::fabs(k - .5) < 1e-6 || std::fabs(k - 2) < 1e-6;
       const std::string factor = print(number(k)),
                         size = round ? "" : as_size(k, bench.given, 0, bench.single ? 1e-4 : 1e-7);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "nn/conventions/diagnosis_precision.h"
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/diagnosis_weights_alone.h"
 
@@ -134,6 +135,7 @@ std::pair<Kind, Words> kind_from_invariants(Bench& bench, const Group& group, co
 }  // namespace
 
 void unknown(Bench& bench, Report& report, const Group& group, const std::vector<Scored>& tried) {
+  if (differs_by_rounding(bench, report, group, tried)) return;
   double best = infinite;
   for (const Scored& s : tried) best = std::min(best, s.residual);
   report.named_unknown = true;

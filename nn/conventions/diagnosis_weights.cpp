@@ -1,11 +1,13 @@
 // Each way leaves a trace of its own: zeros where only some positions take part, ratios to the right weights that depend
 // on the position alone, differences that are a multiple of other weights.
+//
+// A number that is read off the weights fits noise a little, too. So what an explanation leaves over must be as small as
+// rounding, and what it explains far larger than that.
 #include "nn/conventions/diagnosis_weights.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <stdexcept>
 
 #include "nn/conventions/diagnosis_stages.h"
@@ -18,6 +20,7 @@ using namespace reference;
 namespace {
 
 constexpr std::size_t least_numbers = 6;  // that must agree before anything is called by a name
+constexpr double far = 1e3;               // times the tolerance: what no rounding makes
 
 std::string text_of(double x) { return print(number(x)); }
 
@@ -32,7 +35,15 @@ class Look {
   explicit Look(const Weights& w) : w_(w), B_(w.alpha.dim(0)), T_(w.alpha.dim(1)), N_(w.alpha.dim(2)) {}
 
   bool fits() const {
-    return B_ * T_ * N_ >= least_numbers && w_.right.shape == w_.alpha.shape && w_.scores.shape == w_.alpha.shape;
+    const auto finite = [](const Array& a) {
+      return std::all_of(a.data.begin(), a.data.end(), [](double x) { return std::isfinite(x); });
+    };
+    if (B_ * T_ * N_ < least_numbers || w_.right.shape != w_.alpha.shape || w_.scores.shape != w_.alpha.shape)
+      return false;
+    double most = 0;
+    for (std::size_t k = 0; k < w_.alpha.data.size(); ++k)
+      most = std::max(most, std::fabs(w_.alpha.data[k] - w_.right.data[k]));
+    return finite(w_.alpha) && finite(w_.right) && most > far * w_.tolerance;
   }
 
   std::optional<Finding> find() const {
@@ -54,38 +65,41 @@ class Look {
                              false},
                             {{"the weights of the step before", "前一步的权重"}, "alpha_{t-1,i}", true}};
     for (const Cover& cover : covers) {
-      // Up to a number for each row, log alpha - log right = k * cover.
+      const auto seen = [&](std::size_t b, std::size_t t, std::size_t i) {
+        double sum = 0;
+        for (std::size_t k = cover.last_only && t ? t - 1 : 0; k < t; ++k) sum += alpha(b, k, i);
+        return sum;
+      };
+      // Up to a number for each row, log alpha - log right = k * cover: least squares, where large weights tell most.
       double ab = 0, bb = 0;
       std::size_t numbers = 0;
-      bool first_is_right = true;
-      std::vector<std::pair<double, double>> pairs;
       for (std::size_t b = 0; b < B_; ++b)
-        for (std::size_t t = 0; t < T_; ++t) {
-          std::vector<double> had, off;
+        for (std::size_t t = 1; t < T_; ++t) {
+          double all = 0, mean_seen = 0, mean_off = 0;
+          const auto off = [&](std::size_t i) { return std::log(alpha(b, t, i) / right(b, t, i)); };
           for (std::size_t i = 0; i < N_; ++i) {
             if (!real(b, i)) continue;
             if (alpha(b, t, i) < 1e-12 || right(b, t, i) < 1e-12) return std::nullopt;
-            double seen = 0;
-            for (std::size_t k = cover.last_only && t ? t - 1 : 0; k < t; ++k) seen += alpha(b, k, i);
-            had.push_back(seen), off.push_back(std::log(alpha(b, t, i) / right(b, t, i)));
+            all += alpha(b, t, i), mean_seen += alpha(b, t, i) * seen(b, t, i), mean_off += alpha(b, t, i) * off(i);
           }
-          const auto centred = [](std::vector<double>& x) {
-            const double mean = std::accumulate(x.begin(), x.end(), 0.) / static_cast<double>(x.size());
-            for (double& one : x) one -= mean;
-          };
-          if (had.size() < 2) continue;
-          centred(had), centred(off);
-          for (std::size_t k = 0; k < had.size(); ++k) {
-            first_is_right = first_is_right && (t || std::fabs(off[k]) < 1e3 * w_.tolerance);
-            ab += had[k] * off[k], bb += had[k] * had[k], pairs.emplace_back(had[k], off[k]);
-            numbers += t > 0;
+          if (length(b) < 2) continue;
+          for (std::size_t i = 0; i < N_; ++i) {
+            if (!real(b, i)) continue;
+            const double had = seen(b, t, i) - mean_seen / all;
+            ab += alpha(b, t, i) * had * (off(i) - mean_off / all), bb += alpha(b, t, i) * had * had, ++numbers;
           }
         }
       const double k = bb > 0 ? ab / bb : 0;
-      if (!first_is_right || numbers < least_numbers || std::fabs(k) < 1e-6) continue;
-      if (!std::all_of(pairs.begin(), pairs.end(),
-                       [&](const auto& p) { return std::fabs(p.second - k * p.first) < 1e3 * w_.tolerance; }))
-        continue;
+      if (numbers < least_numbers) continue;
+      const bool fits = all_rows([&](std::size_t b, std::size_t t) {
+        double sum = 0;
+        for (std::size_t i = 0; i < N_; ++i)
+          if (real(b, i)) sum += right(b, t, i) * std::exp(k * seen(b, t, i));
+        for (std::size_t i = 0; i < N_; ++i)
+          if (real(b, i) && !close(alpha(b, t, i), right(b, t, i) * std::exp(k * seen(b, t, i)) / sum)) return false;
+        return true;
+      });
+      if (!fits) continue;
       const std::string factor = text_of(k);
       return finding("SCORE_COVERAGE", Kind::convention,
                      {factor + " times " + cover.sentence.en + ", is added to the scores",
@@ -141,7 +155,7 @@ class Look {
       for (std::size_t i = 0; i < N_; ++i)
         if (taken(b, t, i)) sum += right(b, t, i), ++n;
       for (std::size_t i = 0; i < N_; ++i) {
-        fewer = fewer || (!taken(b, t, i) && right(b, t, i) > 1e3 * w_.tolerance);
+        fewer = fewer || (!taken(b, t, i) && right(b, t, i) > far * w_.tolerance);
         if (!taken(b, t, i)) continue;
         if (!(sum > 0)) return false;
         renormalised = renormalised && close(alpha(b, t, i), right(b, t, i) / sum);
@@ -259,7 +273,7 @@ class Look {
             ab += (alpha(b, t, i) - right(b, t, i)) * apart, bb += apart * apart, ++numbers;
           }
       const double k = bb > 0 ? ab / bb : 0;
-      if (numbers < least_numbers || std::fabs(k) < 1e3 * w_.tolerance || !std::isfinite(k)) continue;
+      if (numbers < least_numbers || std::fabs(k) < far * w_.tolerance || !std::isfinite(k)) continue;
       const bool fits = all_rows([&](std::size_t b, std::size_t t) {
         for (std::size_t i = 0; i < N_; ++i) {
           const double share = t < other.first ? 0 : k;
@@ -280,23 +294,34 @@ class Look {
   // ---- right weights times something that depends on the position and the step
 
   std::optional<Finding> times_a_window() const {
-    // A Gaussian shows in second differences of the logarithm along the positions, wherever its centre is.
-    double curve = 0;
-    std::size_t numbers = 0;
-    bool same = true, finite = true;
+    // A Gaussian shows in second differences of the logarithm along the positions, wherever its centre is. Rounding of
+    // small weights moves them most: the surest one gives the curve, and those that can tell must be enough.
+    struct Second {
+      double value, rounding;
+    };
+    std::vector<Second> all;
+    bool finite = true;
     for (std::size_t b = 0; b < B_; ++b)
       for (std::size_t t = 0; t < T_; ++t)
         for (std::size_t i = 1; i + 1 < N_; ++i) {
           if (!real(b, i - 1) || !real(b, i) || !real(b, i + 1)) continue;
-          double second = 0;
+          Second second{0, 0};
           for (const auto& [at, factor] : {std::pair(i - 1, 1.), std::pair(i, -2.), std::pair(i + 1, 1.)}) {
             finite = finite && alpha(b, t, at) > 1e-12 && right(b, t, at) > 1e-12;
-            second += factor * std::log(alpha(b, t, at) / right(b, t, at));
+            second.value += factor * std::log(alpha(b, t, at) / right(b, t, at));
+            second.rounding += std::fabs(factor) * w_.tolerance * (1 / alpha(b, t, at) + 1 / right(b, t, at));
           }
-          if (numbers++ == 0) curve = second;
-          same = same && std::fabs(second - curve) < 1e4 * w_.tolerance;
+          all.push_back(second);
         }
-    if (finite && same && numbers >= least_numbers && curve < -1e-3) {
+    const auto surest = std::min_element(all.begin(), all.end(),
+                                         [](const Second& x, const Second& y) { return x.rounding < y.rounding; });
+    const double curve = all.empty() ? 0 : surest->value;
+    std::size_t numbers = 0;
+    const bool same = std::all_of(all.begin(), all.end(), [&](const Second& second) {
+      numbers += 30 * second.rounding < std::fabs(curve);
+      return std::fabs(second.value - curve) <= second.rounding + surest->rounding;
+    });
+    if (finite && same && numbers >= least_numbers && curve < 0) {
       const std::string sigma = text_of(1 / std::sqrt(-curve));
       return finding("WEIGHTS_GAUSSIAN", Kind::convention,
                      {"the weights are multiplied by a Gaussian over the positions, of standard deviation " + sigma,
@@ -304,24 +329,27 @@ class Look {
                      "alpha_{t,i} = softmax(e_t)_i exp(-(i - p_t)^2 / (2 sigma^2)), as in Luong's local-p (2015, "
                      "section 3.2)");
     }
-    // The same factor for every example, at each step and position.
-    std::vector<double> factor(T_ * N_, std::nan(""));
+    // The same factor for every example, at each step and position: the example with the largest weight there gives it.
     std::size_t twice = 0;
-    bool differs = false;
-    for (std::size_t b = 0; b < B_; ++b)
-      for (std::size_t t = 0; t < T_; ++t)
-        for (std::size_t i = 0; i < N_; ++i) {
-          if (!real(b, i) || right(b, t, i) < 1e-9) continue;
-          const double r = alpha(b, t, i) / right(b, t, i);
-          double& known = factor[t * N_ + i];
-          differs = differs || std::fabs(r - 1) > 1e-6;
-          if (std::isnan(known)) known = r;
-          else if (std::fabs(r - known) < 1e3 * w_.tolerance) ++twice;
-          else return std::nullopt;
+    bool differs = false;  // where another example than the one that gave the factor shows it
+    double least = infinite, most = 0;
+    for (std::size_t t = 0; t < T_; ++t)
+      for (std::size_t i = 0; i < N_; ++i) {
+        std::size_t from = B_;
+        for (std::size_t b = 0; b < B_; ++b)
+          if (real(b, i) && right(b, t, i) >= 1e-9 && (from == B_ || right(b, t, i) > right(from, t, i))) from = b;
+        if (from == B_) continue;
+        const double factor = alpha(from, t, i) / right(from, t, i);
+        least = std::min(least, factor), most = std::max(most, factor);
+        for (std::size_t b = 0; b < B_; ++b) {
+          if (b == from || !real(b, i) || right(b, t, i) < 1e-9) continue;
+          if (std::fabs(alpha(b, t, i) - factor * right(b, t, i)) > 2 * w_.tolerance)
+            return std::nullopt;  // both round
+          differs = differs || std::fabs(factor - 1) * right(b, t, i) > far * w_.tolerance;
+          ++twice;
         }
-    const bool one = std::all_of(factor.begin(), factor.end(),
-                                 [&](double f) { return std::isnan(f) || std::fabs(f - factor[0]) < 1e-6; });
-    if (!differs || one || twice < least_numbers) return std::nullopt;
+      }
+    if (!differs || most - least < 1e-6 || twice < least_numbers) return std::nullopt;
     return finding(
         "WEIGHTS_TIMES_POSITION", Kind::convention,
         {"the weights are multiplied by a factor that depends on position and step alone, the same for every "

@@ -11,7 +11,7 @@ using namespace reference;
 std::optional<std::pair<Kind, Words>> seen_in_weights(const Bench& bench) {
   const Array& alpha = get(bench.given, "alpha");
   const Dims& shape = alpha.shape;
-  const double eps = bench.single ? 1e-4 : 1e-8;
+  const double eps = std::max(bench.single ? 1e-4 : 1e-8, 5 * rounding_of(bench.half));
   const std::size_t B = shape[0], T = shape[shape.size() - 2], n = shape.back(), all = alpha.data.size();
   if (all == 0) return std::nullopt;
   // Along axes other than the last a sum of 0 is one of masked weights.

@@ -212,8 +212,12 @@ class Search {
         ++out_.tried;
         return difference(plan->changed(change, &out_.work), formula, &off);
       };
-      each_fitted_mistake(*plan, distance,
-                          [&](const Mistake& m) { take(m, difference(plan->changed(m.change), formula)); });
+      // A fitted number brings any formula a little nearer: it must explain far more than it leaves over.
+      const double unchanged = difference(plan->value(plan->root().get()), formula);
+      each_fitted_mistake(*plan, distance, [&](const Mistake& m) {
+        const double r = difference(plan->changed(m.change), formula);
+        if (1e3 * r < unchanged) take(m, r);
+      });
     } else {
       each_mistake(*plan, judged_.deep, [&](const Mistake& m) {
         if (out_.work >= judged_.most) return;
