@@ -380,8 +380,10 @@ class Gradients {
     return stages;
   }
 
-  // Gradients of intermediate outputs alone, and not one other gradient that goes with them.
+  // Gradients of intermediate outputs alone, and not one other gradient that goes with them. Without a cell nothing is
+  // computed from an output at a later step.
   bool nothing_fits() const {
+    if (outputs_.count("c") && !outputs_.count("s")) return false;
     const auto intermediate = [](const auto& seed) {
       return seed.first != "logits" && seed.first != "output" && seed.first != "h" && seed.first != "h_n" &&
              seed.first != "c_n";
@@ -676,6 +678,10 @@ class Gradients {
         {"GRAD_OTHER_STEP",
          [B, T](std::size_t b, std::size_t t) { return t ? b * T + t - 1 : B * T; },
          {"the gradient of % stands one step too late", "% 的梯度晚了一步"}},
+        {"GRAD_OVERWRITE",
+         [B, T](std::size_t b, std::size_t t) { return t ? B * T : b * T + T - 1; },
+         {"the gradient of % is written to the first step at every step: the last one's stands there",
+          "每一步都把 % 的梯度写到第一步：那里留下的是最后一步的"}},
         {"GRAD_OTHER_EXAMPLE",
          [B, T](std::size_t b, std::size_t t) { return (b + 1) % B * T + t; },
          {"the gradient of % is the next example's", "% 的梯度是下一个样本的"}},

@@ -580,6 +580,10 @@ Arrays whole(TraceKind kind, const Model& model, const Arrays& given, const Arra
     return heads(model, given, still, intervention.softmax);
   }
   if (stage_by_stage(model)) misfit("this hypothesis runs stage by stage only");
+  if (model.query_given && !find(given, "y_emb")) {
+    if (still) misfit("attention alone has no steps");
+    return stage_outputs(model, given, {Stage::score, Stage::weights, Stage::context});
+  }
   return decoded(model, given, still, intervention);
 }
 

@@ -550,8 +550,9 @@ std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const A
     Arrays together = given;
     for (const auto& [name, a] : made) together[name] = a;
     WholeModel whole;
-    const Array& s = get(made, "s");
-    whole.scene.B = s.dim(0), whole.scene.T = s.dim(1) - 1, whole.scene.N = get(given, "H").dim(1);
+    const bool attention_alone = model.query_given && !find(given, "y_emb");
+    const Array& alpha = get(made, "alpha");
+    whole.scene.B = alpha.dim(0), whole.scene.T = alpha.dim(1), whole.scene.N = get(given, "H").dim(1);
     whole.scene.lengths = lengths_of(find(given, "mask"));
     Writer write(model, together);
     const auto cell = [&] { write.add_cell(write.parts(model.decoder.cell_input), "", whole.formulas); };
@@ -563,9 +564,9 @@ std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const A
     const bool before = std::none_of(model.decoder.query.begin(), model.decoder.query.end(),
                                      [](const Part& p) { return p.what == What::state && p.lag == 0; });
     if (model.decoder.initial != InitialState::given) whole.formulas.emplace_back("s_0", write.start());
-    if (before) attend();
-    cell();
-    if (!before) attend();
+    if (before || attention_alone) attend();
+    if (!attention_alone) cell();
+    if (!before && !attention_alone) attend();
     if (!model.decoder.attentional.empty()) whole.formulas.emplace_back("htilde", write.vector());
     if (find(given, "W_o")) whole.formulas.emplace_back("logits", write.readout());
     whole.scene.arrays = std::make_shared<const Arrays>(std::move(together));

@@ -700,6 +700,29 @@ const std::vector<SlopeRule>& slope_rules() {
        [](const Way& w, Grid& dx) {
          return w.plan.scene().B > 1 && at_places(dx, [&](std::size_t b, std::size_t) { return b + 1 == dx.B; });
        }},
+      {"SUM_FOR_PRODUCT",
+       3,
+       {"the gradient of %p is added to the factor or the slope, not multiplied by it, in what flows into %c",
+        "流入 %c 的部分把 %p 的梯度与因子或导数相加，而没有相乘"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         if (w.whole() || w.dy.size() != dx.size()) return false;
+         Vec factor(dx.size(), 1);
+         if (w.term.op == Op::times && w.term.in.size() == 2) {
+           if (w.value(1 - w.place).size() != dx.size()) return false;
+           factor = w.value(1 - w.place).x;
+         } else if (w.term.op == Op::apply && w.term.function->back && w.term.along == Along::features) {
+           const Grid &x = w.value(0), &y = w.plan.value(&w.term);
+           const Vec ones(x.D, 1);
+           for (std::size_t p = 0; p < x.size(); p += x.D)
+             w.term.function->back(&x.x[p], &y.x[p], ones.data(), &factor[p], x.D);
+         } else {
+           return false;
+         }
+         for (std::size_t k = 0; k < dx.size(); ++k)
+           if (w.dy.x[k] != 0) dx.x[k] = w.dy.x[k] + factor[k];
+         return true;
+       }},
       {"CLIPPED",
        4,
        {"the gradient that flows from %p into %c is clipped to [-1, 1]", "从 %p 流入 %c 的梯度被裁剪到 [-1, 1]"},
@@ -784,7 +807,7 @@ class Backward {
     const std::size_t n = model.formulas.size();
     Arrays given = *given_.seeds;
     if (misread && misread->seeds) misread->seeds(given);
-    const Arrays seeds = seeds_of(i, given);
+    const Arrays seeds = seeds_of(i, given, misread ? misread->steps_left_out : 0);
     std::vector<Arrays> shares(n);
     std::vector<Vec> last(n);
     bool changes = true;
@@ -852,7 +875,7 @@ class Backward {
   }
 
   // The given gradients of outputs, as the scene has the outputs.
-  Arrays seeds_of(std::size_t i, const Arrays& given) const {
+  Arrays seeds_of(std::size_t i, const Arrays& given, std::size_t left_out) const {
     const WholeModel& m = models_[i];
     Arrays seeds;
     if (given_.kind != TraceKind::recurrent) {
@@ -869,10 +892,10 @@ class Backward {
       for (std::size_t j = 0; j < d; ++j) to.at({b, t, j}) += from[j];
     };
     for (std::size_t b = 0; b < B; ++b) {
-      const std::size_t n = m.scene.lengths[b];
+      const std::size_t real = m.scene.lengths[b], n = real - std::min(real, left_out);
       if (const Array* h = find(given, "h"))
         for (std::size_t t = 0; t < (held ? T : n); ++t)  // behind the end the last state is handed out again
-          add(seeds["s"], b, std::min(t + 1, n), h->row({b, read_at(k, t, n)}).subspan(k * d, d));
+          add(seeds["s"], b, std::min(t + 1, n), h->row({b, read_at(k, t, real)}).subspan(k * d, d));
       if (const Array* h = find(given, "h_n")) add(seeds["s"], b, n, h->row({k, b}));
       if (const Array* c = find(given, "c_n"); c && lstm) add(seeds["m"], b, n, c->row({k, b}));
     }

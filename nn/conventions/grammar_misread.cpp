@@ -108,6 +108,15 @@ Vec moved(const Vec& x, S B, S T, const Move& move) {
   return y;
 }
 
+// What a line "... if t > 0 else ..." reads wrongly in its first part alone.
+Vec own_at_first(Vec x, const Grid& own) {
+  const S n = own.size() / (own.B * own.T);
+  for (S b = 0; b < own.B; ++b)
+    std::copy_n(own.x.begin() + static_cast<std::ptrdiff_t>(b * own.T * n), n,
+                x.begin() + static_cast<std::ptrdiff_t>(b * own.T * n));
+  return x;
+}
+
 // With two steps the step before is the first one: such an input cannot tell, and no name is given.
 bool is_another_kind(const Vec& x, S B, S T, const Move& move) {
   const Vec y = moved(x, B, T, move);
@@ -149,8 +158,9 @@ class Misreadings {
   }
 
   void each() {
-    each_seed() || each_index_that_stands() || each_moved() || each_other_value() || each_exchange() ||
-        each_block_order() || each_overwritten() || each_last_share() || each_value_for_a_gradient();
+    each_seed() || last_step_left_out() || each_index_that_stands() || each_moved() || each_other_value() ||
+        each_exchange() || each_block_order() || each_overwritten() || each_factor_too_many() || each_last_share() ||
+        each_value_for_a_gradient();
   }
 
  private:
@@ -249,8 +259,26 @@ class Misreadings {
         m.values = instead(v, x);
         const std::string end = std::string("VALUE_") + move.code;
         if (say(std::move(m), owner_of(v), end) || each_use(v, x, what, end)) return true;
+        if (is_carried(v) && move.code == std::string("OTHER_EXAMPLE") &&
+            but_own_at_first(v, own_at_first(x, v.grid), what, end))
+          return true;
       }
     return false;
+  }
+
+  // What the step before has left: at the first step another array is read.
+  static bool is_carried(const Value& v) {
+    const Node& n = *v.places[0].second;
+    return n.op == Op::leaf && n.read.lag > 0;
+  }
+  bool but_own_at_first(const Value& v, const Vec& x, const Words& what, const std::string& end) {
+    if (x == v.grid.x) return false;
+    const Words but = {what.en + ", but for the first step", what.zh + "（第一步除外）"};
+    Misread m;
+    m.sentence = {"in the backward, " + but.en, "反向中" + but.zh};
+    m.fix = right_value_;
+    m.values = instead(v, x);
+    return say(std::move(m), owner_of(v), end) || each_use(v, x, but, end);
   }
 
   // Every value that may be taken for another: with the operands of functions, and other functions of them.
@@ -273,8 +301,25 @@ class Misreadings {
     return all;
   }
 
+  // The gates' slopes, which a backward has at hand as well.
+  std::vector<std::pair<std::string, Grid>> with_slopes(std::vector<std::pair<std::string, Grid>> all) const {
+    for (S k = 0, n = all.size(); k < n; ++k) {
+      const auto found =
+          std::find_if(values_.begin(), values_.end(), [&](const Value& v) { return v.name == all[k].first; });
+      if (found == values_.end() || found->places[0].second->op != Op::apply) continue;
+      const Node& f = *found->places[0].second;
+      if (!f.function->back || f.along != Along::features) continue;
+      Grid slope = all[k].second;
+      const Vec ones(slope.D, 1);
+      for (S p = 0; p < slope.x.size(); p += slope.D)
+        f.function->back(&all[k].second.x[p], &all[k].second.x[p], ones.data(), &slope.x[p], slope.D);
+      all.emplace_back("the slope of " + all[k].first, slope);
+    }
+    return all;
+  }
+
   bool each_other_value() {
-    const auto all = sources();
+    const auto all = with_slopes(sources());
     for (const Value& v : values_)
       for (const auto& [name, grid] : all) {
         if (!v.read || grid.size() != v.grid.size() || grid.D != v.grid.D || grid.x == v.grid.x) continue;
@@ -284,6 +329,7 @@ class Misreadings {
         m.fix = right_value_;
         m.values = instead(v, grid.x);
         if (say(std::move(m), owner_of(v), "VALUE_OTHER") || each_use(v, grid.x, what, "VALUE_OTHER")) return true;
+        if (is_carried(v) && but_own_at_first(v, own_at_first(grid.x, v.grid), what, "VALUE_OTHER")) return true;
       }
     return false;
   }
@@ -367,7 +413,24 @@ class Misreadings {
         m.seeds = [name = name](Arrays& seeds) { std::fill(seeds[name].data.begin(), seeds[name].data.end(), 0.0); };
         if (say(std::move(m), "", "LOSS_DROPPED")) return true;
       }
-      if (g.shape.size() != 3 || name == "s" || name == "m" || name == "h_n" || name == "c_n" || g.dim(1) < 2) continue;
+      if (g.shape.size() != 3 || name == "s" || name == "m") continue;
+      if (name == "h_n" || name == "c_n") {
+        if (each_seed_of_another_example(name, g)) return true;
+        continue;
+      }
+      if (g.dim(1) < 2) continue;
+      for (const bool at_last : {true, false}) {
+        Misread m;
+        const std::string step = at_last ? "last" : "first";
+        m.sentence = {"the loss of the " + step + " step is not counted: its gradient of " + name + " is not added",
+                      std::string(at_last ? "最后" : "第") + "一步的损失没有算入：没有加上它对 " + name + " 的梯度"};
+        m.fix = {"let t run over all steps", "让 t 遍历所有步"};
+        m.seeds = [name = name, at_last](Arrays& seeds) {
+          Array& a = seeds[name];
+          for (S b = 0; b < a.dim(0); ++b) a.set_row({b, at_last ? a.dim(1) - 1 : 0}, Vec(a.dim(2)));
+        };
+        if (say(std::move(m), "", "LOSS_STEP_DROPPED")) return true;
+      }
       for (const Move& move : moves()) {
         const Vec x = moved(g.data, g.dim(0), g.dim(1), move);
         if (x == g.data || is_another_kind(g.data, g.dim(0), g.dim(1), move)) continue;
@@ -381,6 +444,41 @@ class Misreadings {
       }
     }
     return false;
+  }
+
+  // Of final states, (layers * directions, B, d).
+  bool each_seed_of_another_example(const std::string& name, const Array& g) {
+    const S B = g.dim(1), n = g.dim(2);
+    for (const Move& move : moves()) {
+      if (move.code != std::string("OTHER_EXAMPLE")) continue;
+      Vec x;
+      for (S at = 0; at < g.data.size(); at += B * n) {
+        const auto slice = g.data.begin() + static_cast<std::ptrdiff_t>(at);
+        const Vec y = moved({slice, slice + static_cast<std::ptrdiff_t>(B * n)}, B, 1, move);
+        x.insert(x.end(), y.begin(), y.end());
+      }
+      if (x == g.data) continue;
+      Misread m;
+      m.sentence = {"the gradient of " + name + " that backward starts from is that " + move.whose.en,
+                    "反向开始时用的 " + name + " 的梯度是" + move.whose.zh};
+      m.fix = {"start example b from grad_" + name + "[:, b]", "样本 b 从 grad_" + name + "[:, b] 开始"};
+      m.seeds = [x, name](Arrays& seeds) { seeds[name].data = x; };
+      if (say(std::move(m), "", "LOSS_OTHER_EXAMPLE")) return true;
+    }
+    return false;
+  }
+
+  // A loop that ends one step early: what comes from behind the last step reaches the one before it as it is.
+  bool last_step_left_out() {
+    if (!reference::find(*model_.scene.arrays, "x") || model_.scene.T < 2) return false;
+    Misread m;
+    m.sentence = {
+        "backward leaves the last step out: it begins at the step before, and what flows into the last "
+        "state is taken for that one's",
+        "反向漏掉了最后一步：它从倒数第二步开始，把流入最后状态的梯度当作那一步的"};
+    m.fix = {"let t run from the last step to the first", "让 t 从最后一步走到第一步"};
+    m.steps_left_out = 1;
+    return say(std::move(m), "", "STEP_LEFT_OUT");
   }
 
   // The gradients of the gates' preactivations stacked in another order than the gates.
@@ -486,6 +584,49 @@ class Misreadings {
     return false;
   }
 
+  // The gradient of a sum of products overwritten late: a single way of the others has a factor too many. Of a gate that
+  // is read as 1 - z as well, the factor is the difference of what they multiply.
+  bool each_factor_too_many() {
+    for (S k = 0; k < plans_.size(); ++k)
+      for (const Term& sum : plans_[k]->terms()) {
+        if (sum->op != Op::sum) continue;
+        struct Flow {
+          const Node* product;
+          S place;
+        };
+        std::vector<Flow> flows;
+        for (const Term& t : sum->in)
+          for (S place = 0; t->op == Op::times && t->in.size() == 2 && place < 2; ++place)
+            flows.push_back({t.get(), place});
+        for (const Flow& from : flows) {
+          Vec factor = plans_[k]->value(from.product->in[1 - from.place].get()).x;
+          const std::string child = print(from.product->in[from.place]);
+          for (const Flow& other : flows) {  // z and 1 - z
+            const Node& rest = *other.product->in[other.place];
+            if (rest.op != Op::complement || rest.in[0] != from.product->in[from.place]) continue;
+            const Vec& minus = plans_[k]->value(other.product->in[1 - other.place].get()).x;
+            for (S j = 0; j < factor.size() && minus.size() == factor.size(); ++j) factor[j] -= minus[j];
+          }
+          for (const Flow& into : flows) {
+            if (into.product == from.product && into.place == from.place) continue;
+            const std::string hit = print(into.product->in[into.place]);
+            Misread m;
+            m.sentence = {"in the backward, the gradient of " + print(sum) + " is overwritten by what flows into " +
+                              child + ", and what flows into " + hit + " is made of that",
+                          "反向中 " + print(sum) + " 的梯度被流入 " + child + " 的部分覆盖，流入 " + hit +
+                              " 的部分由被覆盖后的值算出"};
+            m.fix = {"give what flows into " + child + " a name of its own", "给流入 " + child + " 的梯度另起一个变量"};
+            m.flow = [factor, k, into](S formula, const Node& term, S place, const Grid&, Grid& dx) {
+              if (formula != k || &term != into.product || place != into.place || dx.size() != factor.size()) return;
+              for (S j = 0; j < factor.size(); ++j) dx.x[j] *= factor[j];
+            };
+            if (say(std::move(m), part_code(*plans_[k], sum.get()), "OVERWRITTEN")) return true;
+          }
+        }
+      }
+    return false;
+  }
+
   // One step of one example is all that is left of a parameter's gradient: = in the loops, where += belongs.
   bool each_last_share() {
     std::set<std::string> names;
@@ -508,12 +649,14 @@ class Misreadings {
           m.flow = [this, name, at, B, T](S formula, const Node& term, S place, const Grid& dy, Grid& dx) {
             if (place == Plan::all_uses || place >= term.in.size() || term.in[place]->name != name) return;
             if (dy.size() % (B * T) || dy.B != B || dy.T != T) return;
-            const S rows = dy.size() / (B * T);
-            if (term.op == Op::product && place == 0 && dx.N == rows) {
+            const S rows = dy.size() / (B * T);  // of all positions
+            if (term.op == Op::product && place == 0 && rows % dx.N == 0) {
               const Grid& x = plans_[formula]->value(term.in[1].get());
-              if (x.size() != B * T * dx.D) return;
-              for (S r = 0; r < rows; ++r)
-                for (S j = 0; j < dx.D; ++j) dx.x[r * dx.D + j] = dy.x[at * rows + r] * x.x[at * dx.D + j];
+              if (x.size() != B * T * (rows / dx.N) * dx.D) return;
+              std::fill(dx.x.begin(), dx.x.end(), 0.0);
+              for (S p = at * rows / dx.N; p < (at + 1) * rows / dx.N; ++p)
+                for (S r = 0; r < dx.N; ++r)
+                  for (S j = 0; j < dx.D; ++j) dx.x[r * dx.D + j] += dy.x[p * dx.N + r] * x.x[p * dx.D + j];
             } else if (term.op == Op::sum && dx.size() == rows) {
               std::copy_n(dy.x.begin() + static_cast<std::ptrdiff_t>(at * rows), rows, dx.x.begin());
             }
@@ -525,19 +668,7 @@ class Misreadings {
 
   // A value, or a gate's slope, where a gradient belongs.
   bool each_value_for_a_gradient() {
-    auto all = sources();
-    for (S k = 0, n = all.size(); k < n; ++k) {
-      const auto found =
-          std::find_if(values_.begin(), values_.end(), [&](const Value& v) { return v.name == all[k].first; });
-      if (found == values_.end() || found->places[0].second->op != Op::apply) continue;
-      const Node& f = *found->places[0].second;
-      if (!f.function->back || f.along != Along::features) continue;
-      Grid slope = all[k].second;
-      const Vec ones(slope.D, 1);
-      for (S p = 0; p < slope.x.size(); p += slope.D)
-        f.function->back(&all[k].second.x[p], &all[k].second.x[p], ones.data(), &slope.x[p], slope.D);
-      all.emplace_back("the slope of " + all[k].first, slope);
-    }
+    const auto all = with_slopes(sources());
     for (S k = 0; k < plans_.size(); ++k)
       for (const Term& t : plans_[k]->terms())
         for (S place = 0; place < t->in.size(); ++place) {
@@ -557,9 +688,81 @@ class Misreadings {
                 if (std::any_of(&dy.x[p], &dy.x[p] + dy.D, [](double y) { return y != 0; }))
                   std::copy_n(&x[p], dy.D, &dx.x[p]);
             };
-            if (say(std::move(m), part_code(*plans_[k], t.get()), "VALUE_FOR_GRADIENT")) return true;
+            const Grid* x = &grid;
+            const std::string part = part_code(*plans_[k], t.get());
+            if (say(m, part, "VALUE_FOR_GRADIENT")) return true;
+            // The same, and the slope or the other factor is there.
+            m.flow = [this, x, k, node = t.get(), place](S formula, const Node& term, S way, const Grid& dy, Grid& dx) {
+              if (formula == k && &term == node && way == place) put_for_gradient(k, *node, place, *x, dy, dx);
+            };
+            m.sentence = {"in the backward, " + name + ", a value, stands where the gradient of " + of +
+                              " belongs, in what flows into " + child,
+                          "反向中，流入 " + child + " 的部分把 " + of + " 的梯度写成了数值 " + name};
+            if (say(std::move(m), part, "VALUE_FOR_GRADIENT")) return true;
           }
         }
+    return each_value_for_a_gates_gradient(all);
+  }
+
+  void put_for_gradient(S k, const Node& term, S place, const Grid& x, const Grid& dy, Grid& dx) const {
+    if (dy.size() != x.size() || dx.size() != x.size()) return;
+    for (S p = 0; p < x.size(); p += dy.D) {
+      if (std::all_of(&dy.x[p], &dy.x[p] + dy.D, [](double d) { return d == 0; })) continue;
+      if (term.op == Op::apply) {
+        const Grid &in = plans_[k]->value(term.in[0].get()), &out = plans_[k]->value(&term);
+        if (term.function->back) term.function->back(&in.x[p], &out.x[p], &x.x[p], &dx.x[p], dy.D);
+        continue;
+      }
+      for (S j = p; j < p + dy.D; ++j) {
+        dx.x[j] = x.x[j];
+        for (S i = 0; i < term.in.size(); ++i)
+          if (const Grid& other = plans_[k]->value(term.in[i].get()); i != place && other.size() == x.size())
+            dx.x[j] *= other.x[j];
+      }
+    }
+  }
+
+  // z multiplies one state and 1 - z the other: its gradient is dy times their difference, and one mistake in it is in
+  // both of its ways.
+  bool each_value_for_a_gates_gradient(const std::vector<std::pair<std::string, Grid>>& all) {
+    for (S k = 0; k < plans_.size(); ++k)
+      for (const Term& t : plans_[k]->terms()) {
+        if (t->op != Op::complement) continue;
+        const Node* gate = t->in[0].get();
+        std::vector<std::pair<const Node*, S>> ways;
+        for (const Node* factor : {gate, static_cast<const Node*>(t.get())})
+          for (const auto& use : plans_[k]->uses(factor))
+            if (use.first->op == Op::times && use.first->in.size() == 2) ways.push_back(use);
+        if (ways.size() != 2) continue;
+        const std::string name = gate->label, part = part_code(*plans_[k], gate);
+        Misread alone;
+        alone.sentence = {"in the backward of " + name + ", the difference of the two states is missing as a factor",
+                          "在 " + name + " 的反向中，缺少因子：两个状态之差"};
+        alone.fix = {"the gradient of " + name + " is d_h times the difference of what it and 1 - it multiply",
+                     name + " 的梯度是 d_h 乘以它与 1 减它所乘的两项之差"};
+        alone.flow = [k, ways, owner = gate](S formula, const Node& term, S way, const Grid& dy, Grid& dx) {
+          for (const auto& [node, place] : ways)
+            if (formula == k && &term == node && way == place && dx.size() == dy.size()) {
+              const bool own = node->in[place].get() == owner;
+              for (S j = 0; j < dx.size(); ++j) dx.x[j] = own ? dy.x[j] : 0;
+            }
+        };
+        if (say(std::move(alone), part, "FACTOR_MISSING")) return true;
+        for (const auto& [what, grid] : all) {
+          if (grid.size() != plans_[k]->value(gate).size()) continue;
+          Misread m;
+          m.sentence = {"in the backward of " + name + ", " + what +
+                            ", a value, stands where the gradient of the new "
+                            "state belongs",
+                        "在 " + name + " 的反向中，新状态的梯度处写成了数值 " + what};
+          m.fix = {"multiply by the gradient of the new state", "要乘上新状态的梯度"};
+          m.flow = [this, k, ways, &x = grid](S formula, const Node& term, S way, const Grid& dy, Grid& dx) {
+            for (const auto& [node, place] : ways)
+              if (formula == k && &term == node && way == place) put_for_gradient(k, *node, place, x, dy, dx);
+          };
+          if (say(std::move(m), part, "VALUE_FOR_GRADIENT")) return true;
+        }
+      }
     return false;
   }
 
