@@ -15,6 +15,7 @@
 #include "nn/conventions/diagnosis_runs.h"
 #include "nn/conventions/diagnosis_terms.h"
 #include "nn/conventions/diagnosis_unknown.h"
+#include "nn/conventions/diagnosis_unwritten.h"
 #include "nn/conventions/diagnosis_weights.h"
 #include "nn/conventions/diagnosis_weights_alone.h"
 #include "nn/conventions/formulas.h"
@@ -51,6 +52,30 @@ void look_at_loss(const Bench& bench, Report& report) {
   report.verdict.choices.insert(report.verdict.choices.end(), loss.choices.begin(), loss.choices.end());
   if (loss.follows.empty()) return;
   report.follow({"the loss is the " + loss.follows.en, "损失" + loss.follows.zh});
+}
+
+// Where the file has a decoder's first state beside all of them, the steps must have started from it.
+void look_at_the_start(const Bench& bench, Report& report) {
+  for (const auto& [states, start] : {std::pair("s", "s_0"), std::pair("m", "cell_0")}) {
+    if (!bench.there(states) || !bench.trace.read.count(start)) continue;
+    const Array &all = get(bench.given, states), &wanted = get(bench.given, start);
+    Array first(wanted.shape);
+    for (std::size_t b = 0; b < wanted.dim(0); ++b) first.set_row({b}, all.row({b, 0}));
+    if (difference(first, wanted) < bench.tolerance) continue;
+    const bool zeros = std::all_of(first.data.begin(), first.data.end(), [](double x) { return x == 0; });
+    const std::string s = states, s_0 = start;
+    Finding f;
+    f.code = "START_NOT_TAKEN", f.kind = Kind::data;
+    f.where = {"the state before the first step (" + s + "[:, 0])", "第一步之前的状态（" + s + "[:, 0]）"};
+    f.sentence = {"the steps start from " + s + "[:, 0], which is " + (zeros ? "0" : "another array than " + s_0) +
+                      ": " + s_0 + " is never read",
+                  "各步从 " + s + "[:, 0] 开始，它" + (zeros ? "是 0" : "不是 " + s_0) + "：从未读取 " + s_0};
+    f.used = s + "[:, 0] = " + (zeros ? "0" : "other numbers"), f.paper = s + "[:, 0] = " + s_0;
+    f.fix = {"put " + s_0 + " into " + s + "[:, 0] before the first step",
+             "第一步之前把 " + s_0 + " 放进 " + s + "[:, 0]"};
+    f.test = "CHECK(" + s + "[:, 0] is " + s_0 + ");";
+    report.verdict.findings.push_back(f);
+  }
 }
 
 // A trace without weights, contexts or parameters of a score may come from a decoder without attention. Then nothing
@@ -160,6 +185,7 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
     if (hits.empty() && terms.explained(group, level0, searched)) return;
   if (hits.empty() && terms.explained_beside_another(group, level1)) return;
   if (hits.empty() && terms.explained(group, level0, {.plain = false, .claim_kept = false})) return;
+  if (hits.empty() && terms.explained(group, level0, {.misread = true})) return;
   if (hits.empty()) {
     if (bench.misfits == bench.tried - before) nothing_fits(bench, report, group);
     else unknown(bench, report, group, tried);
@@ -183,7 +209,8 @@ Verdict judge(const Trace& trace, const Options& options) {
     if (!find_without_attention(bench, report, group)) find(bench, report, terms, group);
   report.list_what_is_open();
   report.say_what_is_not_checked(groups);
-  if (trace.kind == TraceKind::decoder) look_at_weights(bench, report), look_at_loss(bench, report);
+  if (trace.kind == TraceKind::decoder)
+    look_at_the_start(bench, report), look_at_weights(bench, report), look_at_loss(bench, report);
   report.conclude();
   if (options.gradients && !trace.gradients.empty() && !report.named_unknown && !report.forward_differs) {
     Model model = bench.base;
@@ -194,19 +221,35 @@ Verdict judge(const Trace& trace, const Options& options) {
   return std::move(report.verdict);
 }
 
+// Of two verdicts on one trace the one that has less to say against it; what has no name weighs most.
+std::size_t weight(const Verdict& v) {
+  std::size_t sum = 0;
+  for (const Finding& f : v.findings) sum += !f.error ? 0 : f.code == "UNKNOWN" ? 10 : 1;
+  return sum;
+}
+
 }  // namespace
 
 Verdict diagnose(const Trace& trace, const Options& options) {
   Verdict verdict = judge(trace, options);
-  if (!verdict.find("UNKNOWN")) return verdict;  // some mistakes are known by the NaN that they make
-  const std::optional<Holes> holes = find_holes(trace);
-  if (!holes) return verdict;
-  Verdict rest = judge(holes->rest, options);
-  rest.findings.insert(rest.findings.begin(), holes->first);
-  rest.notes.push_back({holes->aside.en + ", because of such numbers; all else is said of the rest",
-                        "因含非有限数，" + holes->aside.zh + "；其余结论针对剩下的部分"});
-  rest.checked = true, rest.agreement = infinite;
-  return rest;
+  if (verdict.exit_status() != 1) return verdict;
+  const bool unknown = verdict.find("UNKNOWN");  // some mistakes are known by the NaN that they make
+  if (const std::optional<Holes> holes = unknown ? find_holes(trace) : std::nullopt) {
+    Verdict rest = judge(holes->rest, options);
+    rest.findings.insert(rest.findings.begin(), holes->first);
+    rest.notes.push_back({holes->aside.en + ", because of such numbers; all else is said of the rest",
+                          "因含非有限数，" + holes->aside.zh + "；其余结论针对剩下的部分"});
+    rest.checked = true, rest.agreement = infinite;
+    return rest;
+  }
+  for (const Unwritten& gap : without_the_unwritten(trace)) {
+    Verdict rest = judge(gap.rest, options);
+    if (!rest.checked || weight(rest) + 1 >= weight(verdict)) continue;
+    rest.findings.insert(rest.findings.begin(), gap.finding);
+    rest.tried += verdict.tried, rest.work += verdict.work;
+    verdict = std::move(rest);
+  }
+  return verdict;
 }
 
 Answer diagnose_file(const std::string& path, const std::string& claim, Lang lang, bool json) {

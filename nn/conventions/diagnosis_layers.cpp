@@ -166,6 +166,7 @@ class Layers {
   struct Source {
     Words what;
     std::function<Array(std::size_t l, std::size_t k, bool memory, const Model::Before& before)> take;
+    bool whole_batch = false;
   };
 
   std::optional<Finding> other_start() const {
@@ -196,6 +197,24 @@ class Layers {
                                     [&](std::size_t l, std::size_t k, bool memory, const Before& before) {
                                       return slice(initial(before, !memory), l, k);
                                     }}};
+    const auto row = [&](Words what, auto from) {  // from(b, B): the example that b starts from
+      sources.push_back({std::move(what),
+                         [=, this](std::size_t l, std::size_t k, bool memory, const Before& before) {
+                           const Array own = slice(initial(before, memory), l, k);
+                           Array a = own;
+                           for (std::size_t b = 0; !a.data.empty() && b < a.dim(0); ++b)
+                             a.set_row({b}, own.row({from(b, a.dim(0))}));
+                           return a;
+                         },
+                         true});
+    };
+    row({"the first example's initial state", "第一个样本的初始状态"}, [](std::size_t, std::size_t) { return 0u; });
+    row({"the last example's initial state", "最后一个样本的初始状态"},
+        [](std::size_t, std::size_t B) { return B - 1; });
+    row({"the previous example's initial state", "上一个样本的初始状态"},
+        [](std::size_t b, std::size_t B) { return (b + B - 1) % B; });
+    row({"the next example's initial state", "下一个样本的初始状态"},
+        [](std::size_t b, std::size_t B) { return (b + 1) % B; });
     for (std::size_t other = 0; other < layers_ && layers_ > 1; ++other) {
       const std::string number = std::to_string(other);
       sources.push_back({{"the initial state of layer " + number, "第 " + number + " 层的初始状态"},
@@ -223,7 +242,8 @@ class Layers {
             if (const Array other = source.take(l, k, false, before); part != 2 && !other.data.empty()) h = other;
             if (const Array other = source.take(l, k, true, before); part != 1 && !other.data.empty()) c = other;
           };
-          if (given_.agrees(one)) return of_start(source, slot.layer, slot.direction, part, lstm);
+          if ((source.whole_batch ? given_.agrees_on_all : given_.agrees)(one))
+            return of_start(source, slot.layer, slot.direction, part, lstm);
         }
     return std::nullopt;
   }

@@ -29,7 +29,8 @@ bool Terms::explained(const Group& group, const std::vector<Scored>& free_ones, 
     const auto formulas = [&](const Model& model, bool whole) {
       return formulas_of(group, model, bench_.given, whole, apart);
     };
-    const Judged judged{bench_.tolerance, bench_.apart, !searched.plain, std::min(most_at_once, left_)};
+    const std::size_t most = searched.misread ? most_misread : std::min(most_at_once, left_);
+    const Judged judged{bench_.tolerance, bench_.apart, !searched.plain, searched.misread, most};
     if (take(group, explain(meant, formulas, judged), free_ones)) return true;
   }
   return false;
@@ -51,9 +52,10 @@ bool Terms::explained_beside_another(const Group& group, std::vector<Scored> wit
     meant.push_back({k, *model, 0, meant.size()});
   }
   const auto formulas = [&](const Model& model, bool whole) { return formulas_of(group, model, bench_.given, whole); };
-  return take(group,
-              explain(meant, formulas, {bench_.tolerance, bench_.apart, false, std::min(most_at_once / 2, left_)}),
-              with_one);
+  return take(
+      group,
+      explain(meant, formulas, {bench_.tolerance, bench_.apart, false, false, std::min(most_at_once / 2, left_)}),
+      with_one);
 }
 
 bool Terms::take(const Group& group, const Explained& found, const std::vector<Scored>& models) {

@@ -13,6 +13,7 @@ class Terms {
   // With the plain rules of the grammar or the deep ones, from models that keep the claim or from those that do not.
   struct Searched {
     bool plain = true, claim_kept = true;
+    bool misread = false;  // values that are read wrongly, instead of any rule
   };
   // One term of the formula of some right model that goes wrong in a known way. Reports what it finds.
   bool explained(const Group& group, const std::vector<Scored>& free_ones, const Searched& searched);
@@ -33,6 +34,7 @@ class Terms {
   // Numbers that may be computed for one of the searches, and for all that are still to come.
   static constexpr std::size_t most_at_once = 60'000'000;
   std::size_t left_ = 90'000'000;
+  static constexpr std::size_t most_misread = 20'000'000;  // last of all, when nothing may be left
 };
 
 }  // namespace gradus::diagnosis

@@ -307,21 +307,25 @@ Grid read_leaf(const Node& n, const Scene& s) {
 }
 
 // start (B, 1, 1, d) stands before the first step, if it is there.
-Grid read_moved(const Read& read, const Grid& in, const Grid* start, std::size_t heads) {
+Grid read_moved(const Read& read, const Grid& in, const Grid* start, const Scene& scene) {
   Grid g = in;
-  const std::size_t d = in.N * in.D, per = in.T, rows = read.of_heads ? heads : in.B;
+  const bool by_head = !read.of_heads && scene.heads > 1 && in.B == scene.B * scene.heads;  // examples, head by head
+  const std::size_t d = in.N * in.D, per = in.T, rows = read.of_heads ? scene.heads : by_head ? scene.B : in.B;
   std::fill(g.x.begin(), g.x.end(), 0.0);
   if (in.B % rows || (start && start->D != d)) misfit("heads, or a start of another size");
   Vec all = in.x;
   if (start) all.insert(all.end(), start->x.begin(), start->x.end());
-  for (std::size_t first = 0; first < in.B; first += rows) {  // each example is a batch of its heads
-    const std::size_t base = first * per * d;
+  const std::size_t apart = by_head ? scene.heads : 1;         // from one row to the next
+  for (std::size_t batch = 0; batch < in.B / rows; ++batch) {  // of_heads: each example is a batch of its heads
+    const std::size_t first = by_head ? batch : batch * rows;
+    const auto place = [&](std::size_t row, std::size_t rest) { return (first + row * apart) * per * d + rest; };
     const auto at = [&](std::size_t row, long t) {
-      if (t < 0 && start) return in.x.size() + start->place(first + row, 0, 0);
-      return t < 0 || t >= static_cast<long>(per) ? nowhere : base + (row * per + static_cast<std::size_t>(t)) * d;
+      if (t < 0 && start) return in.x.size() + start->place(first + row * apart, 0, 0);
+      return t < 0 || t >= static_cast<long>(per) ? nowhere : place(row, static_cast<std::size_t>(t) * d);
     };
     read_along(read, -read.lag, rows, per, rows, per, d, {}, at, [&](std::size_t to, std::size_t from, double w) {
-      for (std::size_t k = 0; k < d; ++k) g.x[base + to + k] += w * all[from + k];
+      const std::size_t into = place(to / (per * d), to % (per * d));
+      for (std::size_t k = 0; k < d; ++k) g.x[into + k] += w * all[from + k];
     });
   }
   if (read.shift == 0) return g;
@@ -516,7 +520,7 @@ Grid computed(const Node& n, const std::vector<const Grid*>& in, const Scene& s)
     case Op::maxout:
       return paired(n.pairing, *in[0]);
     case Op::moved:
-      return read_moved(n.read, *in[0], in.size() > 1 ? in[1] : nullptr, s.heads);
+      return read_moved(n.read, *in[0], in.size() > 1 ? in[1] : nullptr, s);
     case Op::split:
       return split(*in[0], s.heads);
     case Op::merge:

@@ -128,6 +128,26 @@ std::vector<Term> others(const Place& p) {
   return found;
 }
 
+// What a program computes on the way and a paper gives no name: products, sums, and of a preactivation the part that is
+// made of the input, or of the state, each with its bias.
+std::vector<Term> unnamed(const Place& p) {
+  std::vector<Term> found;
+  const auto add = [&](const Term& t, const Grid& g) {
+    const bool like = g.D == p.value.D && g.N == p.value.N && g.T == p.value.T && t != p.term;
+    if (like && !p.plan.contains(t.get(), p.term.get()) && !p.plan.carries(t.get())) found.push_back(t);
+  };
+  for (std::size_t k = 0; k < p.plan.terms().size(); ++k) {
+    const Term& t = p.plan.terms()[k];
+    if (!t->label.empty() || !is_vector({p.plan, t, p.plan.value(k)}) || t->op == Op::leaf) continue;
+    add(t, p.plan.value(k));
+    if (t->role != "preactivation" || t->in.size() < 3 || p.plan.contains(t.get(), p.term.get())) continue;
+    const Term& last = t->in.back();
+    found.push_back(make(Op::sum, {t->in[0], t->in[2]}));
+    if (t->in.size() == 4) found.push_back(make(Op::sum, {t->in[1], last}));
+  }
+  return found;
+}
+
 std::vector<Term> gates(const Place& p) {
   std::vector<Term> found;
   for (std::size_t k = 0; k < p.plan.terms().size(); ++k) {
@@ -390,7 +410,9 @@ const std::vector<Rule>& rules() {
        1,
        {"%n stands where %o belongs", "%o 的位置上写成了 %n"},
        [](const Place& p, std::vector<Term>& out) {
-         if (p.term->role == "gate") out.push_back(outside(p.term, make(Op::complement, {inside(p.term)})));
+         if (p.term->role != "gate") return;
+         out.push_back(outside(p.term, make(Op::complement, {inside(p.term)})));
+         if (p.plan.uses(p.term.get()).size() > 1) out.push_back(make(Op::complement, {p.term}));  // at one of them
        }},
       {"COMPLEMENT_MISSING",
        1,
@@ -710,6 +732,37 @@ void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mi
       }
     }
   }
+}
+
+void each_forward_misread(const Plan& plan, const std::function<void(const Mistake&)>& visit) {
+  static const Rule other = {"OTHER_TERM", 6, {"%n stands where %o belongs", "%o 的位置上写成了 %n"}, nullptr},
+                    exchanged = {"EXCHANGED",
+                                 6,
+                                 {"%o and %n are exchanged: each stands where the other belongs", "%o 与 %n 对调了"},
+                                 nullptr};
+  const std::vector<Term>& terms = plan.terms();
+  const auto place = [&](std::size_t k) { return Place{plan, terms[k], plan.value(k)}; };
+  const auto is_value = [&](std::size_t k) { return is_vector(place(k)) && !is_parameter(place(k)); };
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    if (!is_value(k)) continue;
+    for (const Term& to : unnamed(place(k))) {
+      Mistake m{&other, {{{terms[k].get(), to}}, nullptr, 0}, terms[k], to};
+      visit(m);
+      const auto& uses = plan.uses(terms[k].get());
+      for (std::size_t i = 0; uses.size() > 1 && i < uses.size(); ++i) {
+        m.change.user = uses[i].first, m.change.place = uses[i].second;
+        visit(m);
+      }
+    }
+  }
+  for (std::size_t i = 0; i + 1 < terms.size(); ++i)  // the last one is the formula itself
+    for (std::size_t k = 0; k < i; ++k) {
+      const Grid &x = plan.value(i), &y = plan.value(k);
+      if (!is_value(i) || !is_value(k) || x.D != y.D || x.N != y.N || x.T != y.T || x.D * x.N == 1) continue;
+      const Term &a = terms[i], &b = terms[k];
+      if (plan.contains(a.get(), b.get()) || plan.contains(b.get(), a.get())) continue;
+      visit({&exchanged, {{{a.get(), b}, {b.get(), a}}, nullptr, 0}, a, b});
+    }
 }
 
 // Newton's method on one number, the distance being a sum of squares.

@@ -41,6 +41,9 @@ struct Mistake {
 // Calls visit for every mistake that the plain rules, or the deep ones, make of the formula.
 void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mistake&)>& visit);
 
+// A value that the formula computes on the way read where another of its size belongs, or two of them exchanged.
+void each_forward_misread(const Plan& plan, const std::function<void(const Mistake&)>& visit);
+
 // Terms with a number that is read off the trace: %n = k %o, or %o + k. distance(change, off) is how far the formula is
 // from what is wanted after a change, number by number in `off`.
 void each_fitted_mistake(const Plan& plan, const std::function<double(const Change&, Grid&)>& distance,

@@ -219,7 +219,7 @@ class Search {
         if (1e3 * r < unchanged) take(m, r);
       });
     } else {
-      each_mistake(*plan, judged_.deep, [&](const Mistake& m) {
+      const auto visit = [&](const Mistake& m) {
         if (out_.work >= judged_.most) return;
         ++out_.tried;
         try {
@@ -232,7 +232,9 @@ class Search {
         } catch (const std::invalid_argument&) {
           // sizes that do not go together
         }
-      });
+      };
+      if (judged_.misread) each_forward_misread(*plan, visit);
+      else each_mistake(*plan, judged_.deep, visit);
     }
     if (std::none_of(hits.begin(), hits.end(), [&](const Hit& h) { return h.residual < judged_.tolerance; }))
       hits.clear();

@@ -28,6 +28,7 @@ struct Explained {
 struct Judged {
   double tolerance = 1e-9, apart = 1e-4;  // agreement and difference
   bool deep = false;                      // with the deep rules, and with numbers read off the trace, instead
+  bool misread = false;                   // with values that are read wrongly, instead
   std::size_t most = 120'000'000;         // numbers computed in all formulas together, the plainest mistakes first
 };
 
