@@ -194,10 +194,6 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
   report.settle(group, hits, tried);
 }
 
-}  // namespace
-
-namespace {
-
 Verdict judge(const Trace& trace, const Options& options) {
   Bench bench(trace, options);
   Report report(bench);
