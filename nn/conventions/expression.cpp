@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <deque>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 namespace gradus::diagnosis {
@@ -170,6 +172,15 @@ template <class F> Grid combined(const Grid& a, const Grid& b, F f) {
         for (std::size_t k = 0; k < out.D; ++k) *to++ = f(p[k * step_a], q[k * step_b]);
       }
   return out;
+}
+
+// As g = combined(g, b, f), without a new grid where the sizes are the same.
+template <class F> void combine_into(Grid& g, const Grid& b, F f) {
+  if (g.B != b.B || g.T != b.T || g.N != b.N || g.D != b.D) {
+    g = combined(g, b, f);
+    return;
+  }
+  for (std::size_t k = 0; k < g.x.size(); ++k) g.x[k] = f(g.x[k], b.x[k]);
 }
 
 // Which row of `count` is read for row i.
@@ -341,34 +352,42 @@ Grid read_moved(const Read& read, const Grid& in, const Grid* start, const Scene
   return g;
 }
 
-// The matrix as (rows, cols), row-major.
-Array read_matrix(const Node& n, const Scene& s) {
+// A parameter as a matrix, where it lies: number (r, k) stands at x[r * to_row + k * to_col].
+struct Matrix {
+  const double* x;
+  std::size_t rows, cols, to_row, to_col;
+  double at(std::size_t r, std::size_t k) const { return x[r * to_row + k * to_col]; }
+};
+Matrix transposed(const Matrix& m) { return {m.x, m.cols, m.rows, m.to_col, m.to_row}; }
+
+Matrix read_matrix(const Node& n, const Scene& s) {
   const Array& a = get(*s.arrays, n.name);
   const bool vector = a.shape.size() == 1;
   const std::size_t cols = vector ? a.data.size() : a.dim(1), all = vector ? 1 : a.dim(0);
   const std::size_t rows = n.block.rows ? n.block.rows : all;
   if (n.block.start + rows > all) misfit("a block is beyond the end");
-  const auto start = a.data.begin() + static_cast<std::ptrdiff_t>(n.block.start * cols);
-  Array m({rows, cols}, Vec(start, start + static_cast<std::ptrdiff_t>(rows * cols)));
+  const Matrix m{a.data.data() + n.block.start * cols, rows, cols, cols, 1};
   if (n.block.layout == Block::Layout::transposed) return transposed(m);
-  if (n.block.layout == Block::Layout::relaid) return transposed(Array({cols, rows}, m.data));
+  if (n.block.layout == Block::Layout::relaid) return {m.x, rows, cols, 1, rows};
   return m;
 }
 
-Grid multiplied(const Array& m, const Grid& x) {
-  const std::size_t rows = m.shape[0], cols = m.shape[1], places = x.B * x.T * x.N;
-  if (x.D != cols) misfit("W x");
-  Grid out{x.B, x.T, x.N, rows, Vec(places * rows)};
+Grid multiplied(const Matrix& m, const Grid& x) {
+  const std::size_t places = x.B * x.T * x.N;
+  if (x.D != m.cols) misfit("W x");
+  Grid out{x.B, x.T, x.N, m.rows, Vec(places * m.rows)};
   for (std::size_t p = 0; p < places; ++p)
-    for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t r = 0; r < m.rows; ++r) {
       double sum = 0;
-      for (std::size_t k = 0; k < cols; ++k) sum += m.data[r * cols + k] * x.x[p * cols + k];
-      out.x[p * rows + r] = sum;
+      for (std::size_t k = 0; k < m.cols; ++k) sum += m.at(r, k) * x.x[p * m.cols + k];
+      out.x[p * m.rows + r] = sum;
     }
   return out;
 }
 
-Grid joined(const std::vector<const Grid*>& parts) {
+using Operands = std::span<const Grid* const>;
+
+Grid joined(Operands parts) {
   Grid out{1, 1, 1, 0, {}};
   for (const Grid* g : parts)
     out.B = either(out.B, g->B), out.T = either(out.T, g->T), out.N = either(out.N, g->N), out.D += g->D;
@@ -476,11 +495,12 @@ Grid applied_along(const Node& n, Grid g) {
   return g;
 }
 
-// What a term makes of its operands.
-Grid computed(const Node& n, const std::vector<const Grid*>& in, const Scene& s) {
+// What a term makes of its operands; `matrix` is that of a product, which has no numbers of its own.
+Grid computed(const Node& n, const Node* matrix, Operands in, const Scene& s) {
   const auto folded = [&](auto f) {
-    Grid g = *in[0];
-    for (std::size_t k = 1; k < in.size(); ++k) g = combined(g, *in[k], f);
+    if (in.size() < 2) return *in[0];
+    Grid g = combined(*in[0], *in[1], f);
+    for (const Grid* more : in.subspan(2)) combine_into(g, *more, f);
     return g;
   };
   switch (n.op) {
@@ -489,7 +509,7 @@ Grid computed(const Node& n, const std::vector<const Grid*>& in, const Scene& s)
     case Op::number:
       return {1, 1, 1, 1, {n.number}};
     case Op::product:
-      return multiplied(read_matrix(*n.in[0], s), *in[1]);
+      return multiplied(read_matrix(*matrix, s), *in[1]);
     case Op::sum:
       return folded([](double a, double b) { return a + b; });
     case Op::times:
@@ -547,7 +567,7 @@ Grid carried_on(const Grid& body, const Grid& start, std::size_t T) {
 
 }  // namespace
 
-// One evaluation of a plan under a change.
+// One evaluation of a plan under a change. Terms of the plan go by their number; what the change brings in is new.
 class Evaluation {
  public:
   Evaluation(const Plan& plan, const Change& change) : plan_(plan), change_(change) {
@@ -555,92 +575,85 @@ class Evaluation {
     touched_.assign(n, false);
     for (std::size_t k = 0; k < n; ++k) {
       const Node* node = plan.terms_[k].get();
-      bool hit = node == change.user;
-      if (!change.user)
-        for (const auto& [from, to] : change.terms) hit = hit || from == node;
+      bool hit = node == change.user || replacement(node);
       for (std::size_t in : plan.operands_[k]) hit = hit || touched_[in];
       touched_[k] = hit;
       if (node->op == Op::loop) loops_ = loops_ || hit;
     }
-    memo_.resize(2 * n);
+    memo_.assign(2 * n, nullptr);
   }
 
-  Grid run() { return *value(plan_.root(), true); }
+  Grid run() { return *value(plan_.terms_.size() - 1, true); }
   std::size_t work() const { return work_; }
 
  private:
-  const Grid* value(const Term& term, bool changed) {
-    const auto known = plan_.index_.find(term.get());
-    if (known == plan_.index_.end()) return kept(computed_of(*term, false, nullptr));
-    const std::size_t k = known->second;
-    const bool fresh = (changed && touched_[k]) || (loops_ && plan_.looped_[k] && carried_);
-    if (!fresh) return &plan_.values_[k];
-    std::optional<Grid>& memo = memo_[k * 2 + changed];
-    if (memo) return &*memo;
-    if (changed && !change_.user)
-      for (const auto& [from, to] : change_.terms)
-        if (from == term.get()) {
-          Grid made = *value(to, false);
-          memo = std::move(made);
-          return &*memo;
-        }
-    if (term->op == Op::carried) {
-      memo = *carried_;
-      return &*memo;
-    }
-    if (term->op == Op::loop) {
-      Grid made = looped(*term);
-      memo = std::move(made);
-    } else {
-      Grid made = computed_of(*term, changed, changed && term.get() == change_.user ? &change_ : nullptr);
-      memo = std::move(made);
-    }
-    return &*memo;
+  // What stands in the place of a term wherever it is used, nullptr if that is the term itself.
+  const Term* replacement(const Node* node) const {
+    if (change_.user) return nullptr;
+    for (const auto& [from, to] : change_.terms)
+      if (from == node) return &to;
+    return nullptr;
   }
 
-  Grid computed_of(const Node& node, bool changed, const Change* here) {
-    std::vector<const Grid*> in;
-    in.reserve(node.in.size());
-    std::optional<Node> replaced;  // a copy costs more than most terms
-    const Node* as = &node;
-    if (here) {
-      replaced = node;
-      replaced->in[here->place] = here->terms[0].second;
-      as = &*replaced;
-    } else if (node.op == Op::product && changed) {  // a matrix has no numbers of its own
-      for (const auto& [from, to] : change_.terms)
-        if (!change_.user && from == node.in[0].get()) replaced = node, replaced->in[0] = to, as = &*replaced;
+  const Grid* value(std::size_t k, bool changed) {
+    const bool fresh = (changed && touched_[k]) || (loops_ && plan_.looped_[k] && carried_);
+    if (!fresh) return &plan_.values_[k];
+    const std::size_t place = k * 2 + changed;
+    if (!memo_[place]) memo_[place] = made_of(k, changed);
+    return memo_[place];
+  }
+  const Grid* made_of(std::size_t k, bool changed) {
+    const Node& node = *plan_.terms_[k];
+    if (const Term* other = changed ? replacement(&node) : nullptr) return value_of(*other);
+    if (node.op == Op::carried) return carried_;
+    if (node.op == Op::loop) return looped(k);
+    const bool here = changed && change_.user == &node;
+    const Node* matrix = node.op == Op::product ? node.in[0].get() : nullptr;
+    if (const Term* other = changed && matrix && !here ? replacement(matrix) : nullptr) matrix = other->get();
+    const std::size_t first = operands_.size();
+    for (std::size_t j = 0; j < node.in.size(); ++j) {
+      const bool exchanged = here && j == change_.place;
+      const Term& operand = exchanged ? change_.terms[0].second : node.in[j];
+      if (exchanged && j == 0 && matrix) matrix = operand.get();
+      operands_.push_back(operand->op == Op::matrix ? nullptr
+                          : exchanged               ? value_of(operand)
+                                                    : value(plan_.operands_[k][j], changed));
     }
-    for (std::size_t k = 0; k < as->in.size(); ++k)
-      in.push_back(as->in[k]->op == Op::matrix ? nullptr : value(as->in[k], changed && !(here && k == here->place)));
-    Grid made = computed(*as, in, plan_.scene_);
+    return kept(node, matrix, first);
+  }
+  // Of a term that may not be the plan's, without the change.
+  const Grid* value_of(const Term& term) {
+    if (const auto known = plan_.index_.find(term.get()); known != plan_.index_.end())
+      return value(known->second, false);
+    const std::size_t first = operands_.size();
+    for (const Term& in : term->in) operands_.push_back(in->op == Op::matrix ? nullptr : value_of(in));
+    return kept(*term, term->op == Op::product ? term->in[0].get() : nullptr, first);
+  }
+  // From the operands from `first` on, which it takes away.
+  const Grid* kept(const Node& node, const Node* matrix, std::size_t first) {
+    const Operands in = Operands(operands_).subspan(first);
+    made_.push_back(computed(node, matrix, in, plan_.scene_));
     constexpr std::size_t to_begin = 32;  // what a term costs whose numbers are few
-    work_ += to_begin + made.size() * (node.op == Op::product ? in[1]->D : 1);
-    return made;
+    work_ += to_begin + made_.back().size() * (node.op == Op::product ? in[1]->D : 1);
+    operands_.resize(first);
+    return &made_.back();
   }
 
   // Step t of the body needs step t - 1 of it alone, so T rounds settle it.
-  Grid looped(const Node& loop) {
-    const Grid start = *value(loop.in[1], true);
-    Grid body, carried = carried_on(start, start, plan_.scene_.T);
-    std::vector<std::optional<Grid>> outside = std::move(memo_);  // who waits for this loop holds on to it
-    for (std::size_t t = 0; t < plan_.scene_.T; ++t) {
-      memo_.assign(2 * plan_.terms_.size(), std::nullopt);
-      carried_ = &carried;
-      Grid made = *value(loop.in[0], true);
-      body = std::move(made);
-      carried = carried_on(body, start, plan_.scene_.T);
+  const Grid* looped(std::size_t k) {
+    const std::size_t body = plan_.operands_[k][0], T = plan_.scene_.T;
+    const Grid& start = *value(plan_.operands_[k][1], true);
+    const Grid* made = nullptr;
+    carried_ = &made_.emplace_back(carried_on(start, start, T));
+    const std::vector<const Grid*> outside = std::move(memo_);  // what was known before the loop
+    for (std::size_t t = 0; t < T; ++t) {
+      memo_.assign(2 * plan_.terms_.size(), nullptr);
+      made = value(body, true);
+      // What reads the carried numbers from outside, if anything does, reads the settled ones.
+      carried_ = &made_.emplace_back(carried_on(*made, start, T));
     }
-    memo_ = std::move(outside);
-    // What reads the carried numbers from outside, if anything does, reads the settled ones.
-    settled_ = carried;
-    carried_ = &settled_;
-    return body;
-  }
-
-  const Grid* kept(Grid g) {
-    extra_.push_back(std::make_unique<Grid>(std::move(g)));
-    return extra_.back().get();
+    memo_ = outside;
+    return made;
   }
 
   const Plan& plan_;
@@ -649,9 +662,9 @@ class Evaluation {
   bool loops_ = false;
   std::size_t work_ = 0;
   const Grid* carried_ = nullptr;
-  Grid settled_;
-  std::vector<std::optional<Grid>> memo_;
-  std::vector<std::unique_ptr<Grid>> extra_;
+  std::vector<const Grid*> memo_;      // of each term without the change and with it
+  std::vector<const Grid*> operands_;  // of the terms that are being computed
+  std::deque<Grid> made_;
 };
 
 namespace {
@@ -707,8 +720,8 @@ Plan::Plan(Term root, const Scene& scene) : scene_(scene) {
         continue;
       }
       std::vector<const Grid*> in;
-      for (const Term& t : n.in) in.push_back(&values_[index_.at(t.get())]);
-      values_[k] = computed(n, in, scene_);
+      for (std::size_t operand : operands_[k]) in.push_back(&values_[operand]);
+      values_[k] = computed(n, n.op == Op::product ? n.in[0].get() : nullptr, in, scene_);
     }
   };
   std::size_t carried = terms_.size(), loop = carried;
@@ -795,8 +808,8 @@ std::vector<Grid> flows_of(const Node& n, const std::vector<const Grid*>& in, co
     case Op::matrix:
       break;
     case Op::product: {
-      const Array m = read_matrix(*n.in[0], s);
-      const std::size_t rows = m.shape[0], cols = m.shape[1];
+      const Matrix m = read_matrix(*n.in[0], s);
+      const std::size_t rows = m.rows, cols = m.cols;
       const Grid& x = *in[1];
       dx[0] = {1, 1, rows, cols, Vec(rows * cols)};
       dx[1] = multiplied(transposed(m), dy);

