@@ -87,7 +87,7 @@ TEST_CASE("diagnosis of numbers: in half precision what can be told is told, rig
     CHECK(v.code() == "ATTN_QUERY_POST_STEP");
   }
   // One array alone, computed or given.
-  for (const char* name : {"alpha", "c", "s", "logits", "H", "W_a"}) {
+  for (const std::string name : {"alpha", "c", "s", "logits", "H", "W_a"}) {
     CAPTURE(name);
     Arrays a = make_example({}, {}, 5).arrays;
     round_all(a.at(name), 11);
