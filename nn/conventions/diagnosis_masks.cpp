@@ -1,4 +1,5 @@
-// Masks that people give to a recurrent layer by mistake, each held against what the layer has computed.
+// Masks that people give to a recurrent layer by mistake, and what else than keeping the state a masked step does by
+// mistake, each held against what the layer has computed.
 #include "nn/conventions/diagnosis_masks.h"
 
 #include <algorithm>

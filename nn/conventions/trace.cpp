@@ -626,9 +626,9 @@ void bring_real_positions_to_the_front(Trace& trace) {
   if (!moved.any) return;
   trace.as_padded = own;
   trace.notes.push_back(
-      {std::string("the mask's real positions do not come first; a masked step keeps the state") +
+      {std::string("the mask's real positions do not come first; a masked step is expected to keep the state") +
            (moved.held ? ", and the output before it is handed out again, zeros before the first" : ""),
-       std::string("掩码的有效位置不在前面；被遮住的一步保持状态不变") +
+       std::string("掩码的有效位置不在前面；被遮住的一步应当保持状态不变") +
            (moved.held ? "，并再次给出之前的输出（第一步之前为零）" : "")});
 }
 

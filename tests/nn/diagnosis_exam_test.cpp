@@ -89,6 +89,67 @@ TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and 
   CHECK(!halves->error);
 }
 
+TEST_CASE("diagnosis exam: whatever a masked step of an LSTM makes of its state has a name, and keeping it has none") {
+  using State = reference::CellState;
+  const auto zeros = [](const reference::Vec& v) { return reference::Vec(v.size()); };
+  struct Row {
+    std::string code, used;
+    reference::RunConvention::MaskedStep step;
+  };
+  const std::vector<Row> rows = {
+      {"", "", [](const State& before, const State&, const State&) { return before; }},
+      {"MASKED_STEP_CLEARS", "s_t = 0",
+       [&](const State& b, const State&, const State&) {
+         return State{zeros(b.h), zeros(b.c)};
+       }},
+      {"MASKED_STEP_RESTARTS", "s_t = s_0", [](const State&, const State&, const State& first) { return first; }},
+      {"MASKED_STEP_CLEARS", "h_t = 0, c_t = c_{t-1}",
+       [&](const State& b, const State&, const State&) {
+         return State{zeros(b.h), b.c};
+       }},
+      {"MASKED_STEP_CLEARS", "h_t = 0, c_t of the cell",
+       [&](const State& b, const State& read, const State&) {
+         return State{zeros(b.h), read.c};
+       }},
+      {"MASKED_STEP_CLEARS", "h_t = h_{t-1}, c_t = 0",
+       [&](const State& b, const State&, const State&) {
+         return State{b.h, zeros(b.c)};
+       }},
+      {"MASKED_STEP_KEEPS_HALF", "h_t = h_{t-1}, c_t of the cell",
+       [](const State& b, const State& read, const State&) {
+         return State{b.h, read.c};
+       }},
+      {"MASKED_STEP_KEEPS_HALF", "h_t of the cell, c_t = c_{t-1}",
+       [](const State& b, const State& read, const State&) {
+         return State{read.h, b.c};
+       }},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.used);
+    Arrays a = make_example({.kind = TraceKind::recurrent, .gates = 4, .biases = 1}, {}, 5).arrays;
+    Array& mask = a.at("mask");
+    for (std::size_t b = 0; b < mask.dim(0); ++b)
+      for (std::size_t t = 0; t < mask.dim(1); ++t) mask.at({b, t}) = (b + t) % 3 != 1;  // holes, and both ends
+    const auto start = [&](const char* name) {
+      const Array& all = a.at(name);
+      return Array({all.dim(1), all.dim(2)}, all.data);
+    };
+    const Array h0 = start("h0"), c0 = start("c0");
+    reference::RunConvention run;
+    run.real = &mask, run.masked_step = row.step;
+    const reference::Run made =
+        run_sequence(reference::LstmConvention{}, run, reference::cell_weights(a), a.at("x"), {}, &h0, &c0);
+    a.at("h") = made.h;
+    for (const auto& [name, state] : {std::pair("h_n", &made.final_h), std::pair("c_n", &made.final_c)})
+      a[name] = Array({1, state->dim(0), state->dim(1)}, state->data);
+    const Verdict v = diagnose(make_trace(a));
+    INFO(v.text());
+    CHECK(mistakes(v) == (row.code.empty() ? std::set<std::string>{} : std::set<std::string>{row.code}));
+    const Finding* f = v.find(row.code);
+    if (!row.code.empty()) CHECK((f && f->used.rfind(row.used, 0) == 0));
+  }
+}
+
 TEST_CASE("diagnosis exam: a number read off a trace is called by the size that it is") {
   const Verdict v = of("04.safetensors", "luong2015", exam4);
   REQUIRE(v.find("SCALE_OTHER"));
