@@ -20,14 +20,10 @@
 namespace gradus {
 namespace {
 
-// A tile of Rows x (Packs * lanes) sums: each step of k costs Packs loads of B and Rows broadcasts of A. `keep` is for a
-// B beyond the cache: what is read of it is copied there, row behind row, for the tiles below, because rows that lie
-// 4 KB apart drive each other out of the cache (1.3 times the speed at 1024 x 1024 with AVX2); and B's columns on the
-// right, too far apart to be foreseen, are fetched. What is near is found by itself: fetching it again takes a tenth of
-// the speed.
+// A tile of Rows x (Packs * lanes) sums: each step of k costs Packs loads of B and Rows broadcasts of A.
 template <class T, int Rows, int Packs>
 void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b, std::int64_t b_row, T* c,
-          std::int64_t c_row, const T* plus, std::int64_t plus_row, T* keep) {
+          std::int64_t c_row, const T* plus, std::int64_t plus_row) {
   using Vector = typename Pack<T>::Vector;
   Vector sum[Rows][Packs];
 #pragma GCC unroll 16
@@ -43,14 +39,6 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
     Vector row[Packs];
 #pragma GCC unroll 6
     for (int j = 0; j < Packs; ++j) row[j] = Pack<T>::load(b + j * Pack<T>::lanes).v;
-    if (keep) {
-#pragma GCC unroll 6
-      for (int j = 0; j < Packs; ++j) {
-        __builtin_prefetch(b + (Packs + j) * Pack<T>::lanes);
-        Pack<T>{row[j]}.store(keep + j * Pack<T>::lanes);
-      }
-      keep += Packs * Pack<T>::lanes;
-    }
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
       const Vector factor = a[i * a_row] - Vector{};
@@ -73,7 +61,7 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
 
 template <class T>
 using Tile = void (*)(std::int64_t, const T*, std::int64_t, std::int64_t, const T*, std::int64_t, T*, std::int64_t,
-                      const T*, std::int64_t, T*);
+                      const T*, std::int64_t);
 
 // Rows of contiguous numbers that C or what is added to it consists of; `first` null: nothing is added.
 template <class T> struct Rows {
@@ -82,17 +70,20 @@ template <class T> struct Rows {
   Rows at(std::int64_t row, std::int64_t column) const { return {first ? first + row * step + column : nullptr, step}; }
 };
 
-// Sums of a tile, packs of B and a factor fit into the registers; k of one part of a sum and rows of a block of A into
-// the caches.
+// Sums of a tile, packs of B and a factor fit into the registers; k of one part of a sum, rows of a block of A and bands
+// of B into the caches. A copy of B pays for so many rows of A.
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int most_rows = 11, few_rows = 3;  // 11 x 2 or 3 x 6 sums in 32 registers
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 20, deepest = 512, block_rows = 110;
+constexpr std::int64_t few_bands = 4, many_bands = 64, rows_worth_a_copy = 64;
 #else
 constexpr int most_rows = 6, few_rows = 2;  // 6 x 2 or 2 x 6 sums in 16
-constexpr std::int64_t cache_bytes = std::int64_t{1} << 19, deepest = 256, block_rows = 240;
+constexpr std::int64_t cache_bytes = std::int64_t{1} << 19, deepest = 256, block_rows = 120;
+constexpr std::int64_t few_bands = 8, many_bands = 64, rows_worth_a_copy = 32;
 #endif
 constexpr int most_packs = 6;
 template <class T> constexpr std::int64_t half_cache = cache_bytes / 2 / static_cast<std::int64_t>(sizeof(T));
+template <class T> constexpr std::int64_t near_numbers = 65536 / static_cast<std::int64_t>(sizeof(T));
 
 template <class T> std::vector<T>& scratch(int which) {  // kept per thread: no allocation after the first calls
   thread_local std::vector<T> space[4];
@@ -110,32 +101,28 @@ constexpr std::array<std::array<Tile<T>, few_rows>, sizeof...(packs)> wide_tiles
   return {tiles<T, packs + 1>(std::make_integer_sequence<int, few_rows>{})...};
 }
 
-// One band of columns: `width` packs wide, all m rows in tiles as even as they come (32 = 11 + 11 + 10).
+// A band of columns, Packs packs wide: all m rows in tiles as even as they come (32 = 11 + 11 + 10); or `bands` side by
+// side, tile by tile.
 template <class T, int Packs>
 void band(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
-          Rows<const T> plus) {
-  constexpr int most = most_rows;
+          Rows<const T> plus, std::int64_t bands = 1) {
+  constexpr int most = most_rows, width = Packs * Pack<T>::lanes;
   static constexpr auto by_rows = tiles<T, Packs>(std::make_integer_sequence<int, most>{});
-  constexpr std::int64_t width = Packs * Pack<T>::lanes;
-  T* keep = nullptr;
-  if (size.k * b_row > half_cache<T> && size.m >= 8) {
-    scratch<T>(3).resize(static_cast<std::size_t>(deepest * width));
-    keep = scratch<T>(3).data();
-  }
   if (size.m <= most) {
     by_rows[static_cast<std::size_t>(size.m - 1)](size.k, a.data, a.row, a.column, b, b_row, c.first, c.step,
-                                                  plus.first, plus.step, keep);
+                                                  plus.first, plus.step);
     return;
   }
   const std::int64_t count = (size.m + most - 1) / most;
   std::int64_t first = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t rows = size.m / count + (i < size.m % count ? 1 : 0);
-    const Rows<T> to = c.at(first, 0);
-    const Rows<const T> added = plus.at(first, 0);
-    by_rows[static_cast<std::size_t>(rows - 1)](size.k, a.data + first * a.row, a.row, a.column, b, b_row, to.first,
-                                                to.step, added.first, added.step, keep);
-    if (keep) b = std::exchange(keep, nullptr), b_row = width;
+    for (std::int64_t j = 0; j < bands; ++j) {
+      const Rows<T> to = c.at(first, j * width);
+      const Rows<const T> added = plus.at(first, j * width);
+      by_rows[static_cast<std::size_t>(rows - 1)](size.k, a.data + first * a.row, a.row, a.column, b + j * width, b_row,
+                                                  to.first, to.step, added.first, added.step);
+    }
     first += rows;
   }
 }
@@ -191,7 +178,7 @@ template <class T>
     const Rows<T> to = c.at(0, column);
     const Rows<const T> added = plus.at(0, column);
     by_packs[static_cast<std::size_t>(now - 1)][static_cast<std::size_t>(size.m - 1)](
-        size.k, a.data, a.row, a.column, b + column, b_row, to.first, to.step, added.first, added.step, nullptr);
+        size.k, a.data, a.row, a.column, b + column, b_row, to.first, to.step, added.first, added.step);
     column += now * lanes;
   }
   return column;
@@ -202,8 +189,14 @@ template <class T>
 void gemm_bands(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
                 Rows<const T> plus, std::int64_t column) {
   constexpr int lanes = Pack<T>::lanes;
-  for (; column + 2 * lanes <= size.n; column += 2 * lanes)
-    band<T, 2>(size, a, b + column, b_row, c.at(0, column), plus.at(0, column));
+  // Short sums write as much as they read: rows of a C beyond the cache in pieces as long as B's part stays near.
+  const bool by_rows = size.k > 0 && size.k <= 64 && size.m * size.n > half_cache<T>;
+  const std::int64_t most = by_rows ? near_numbers<T> / (size.k * 2 * lanes) : 1;
+  for (std::int64_t bands = (size.n - column) / (2 * lanes); bands > 0; bands -= most) {
+    const std::int64_t now = std::min(most, bands);
+    band<T, 2>(size, a, b + column, b_row, c.at(0, column), plus.at(0, column), now);
+    column += now * 2 * lanes;
+  }
   for (; column + lanes <= size.n; column += lanes)
     band<T, 1>(size, a, b + column, b_row, c.at(0, column), plus.at(0, column));
   const std::int64_t rest = size.n - column;
@@ -238,25 +231,57 @@ template <class T> void copy_strided(const T* from, std::int64_t step, std::int6
     for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
 }
 
-// The same for an A beyond the cache, in blocks that stay there. They are copied, so that rows that lie 4 KB apart do
-// not all begin at the same place of the cache.
+// Rows of A from `first` on, copied, so that rows that lie 4 KB apart do not all begin at the same place of the cache.
 template <class T>
-void gemm_blocks(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
-                 Rows<const T> plus) {
-  constexpr std::int64_t most = block_rows, row = deepest + Pack<T>::lanes;
+Strided<const T> copied_rows(const Strided<const T>& a, std::int64_t first, std::int64_t rows, std::int64_t k) {
+  constexpr std::int64_t row = deepest + Pack<T>::lanes;
   auto& space = scratch<T>(2);
-  space.resize(static_cast<std::size_t>(most * row));
-  for (std::int64_t m = 0; m < size.m; m += most) {
-    const std::int64_t rows = std::min(most, size.m - m);
-    const T* from = a.data + m * a.row;
-    Strided<const T> block{space.data(), row, 1};
-    if (a.row == 1) {  // x' of a weight's gradient: stays on its side
-      block = {space.data(), 1, most};
-      for (std::int64_t j = 0; j < size.k; ++j) copy_strided(from + j * a.column, 1, rows, space.data() + j * most);
-    } else {
-      for (std::int64_t i = 0; i < rows; ++i) copy_strided(from + i * a.row, a.column, size.k, space.data() + i * row);
+  space.resize(static_cast<std::size_t>(block_rows * row));
+  const T* from = a.data + first * a.row;
+  if (a.row == 1) {  // x' of a weight's gradient: stays on its side
+    for (std::int64_t j = 0; j < k; ++j) copy_strided(from + j * a.column, 1, rows, space.data() + j * block_rows);
+    return {space.data(), 1, block_rows};
+  }
+  for (std::int64_t i = 0; i < rows; ++i) copy_strided(from + i * a.row, a.column, k, space.data() + i * row);
+  return {space.data(), row, 1};
+}
+
+// `bands` bands of B, each copied into one piece, one after the other; row by row, as B lies.
+template <class T> const T* copied_bands(const T* b, std::int64_t b_row, std::int64_t bands, std::int64_t k) {
+  constexpr std::int64_t width = 2 * Pack<T>::lanes;
+  auto& space = scratch<T>(3);
+  space.resize(static_cast<std::size_t>(bands * width * k));
+  for (std::int64_t i = 0; i < k; ++i) {
+    for (std::int64_t j = 0; j < bands; ++j)
+      __builtin_prefetch(b + (i + 8) * b_row + j * width);  // rows on other pages are not foreseen
+    for (std::int64_t j = 0; j < bands; ++j)
+      std::copy_n(b + i * b_row + j * width, width, space.data() + (j * k + i) * width);
+  }
+  return space.data();
+}
+
+// The same for what lies beyond the cache: an A in blocks that stay there, copied; and of a B whose rows lie so far apart
+// that each is on a page of its own, some bands at a time, copied: few where they are used at once, many where each block
+// of A uses them again.
+template <class T>
+void gemm_far(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
+              Rows<const T> plus, bool copies_a, bool copies_b) {
+  constexpr std::int64_t width = 2 * Pack<T>::lanes;
+  const std::int64_t most = size.m <= block_rows ? few_bands : many_bands;
+  for (std::int64_t column = 0, end; column < size.n; column = end) {
+    const std::int64_t bands = copies_b ? std::min(most, (size.n - column) / width) : 0;
+    end = bands > 0 ? column + bands * width : size.n;
+    const T* piece = bands > 0 ? copied_bands<T>(b + column, b_row, bands, size.k) : nullptr;
+    for (std::int64_t m = 0; m < size.m; m += block_rows) {
+      const std::int64_t rows = std::min(block_rows, size.m - m);
+      const Strided<const T> block =
+          copies_a ? copied_rows<T>(a, m, rows, size.k) : Strided<const T>{a.data + m * a.row, a.row, a.column};
+      for (std::int64_t j = 0; j < bands; ++j)
+        band<T, 2>({rows, width, size.k}, block, piece + j * width * size.k, width, c.at(m, column + j * width),
+                   plus.at(m, column + j * width));
+      if (bands == 0)
+        gemm_rows<T>({rows, end - column, size.k}, block, b + column, b_row, c.at(m, column), plus.at(m, column));
     }
-    gemm_rows<T>({rows, size.n, size.k}, block, b, b_row, c.at(m, 0), plus.at(m, 0));
   }
 }
 
@@ -265,13 +290,16 @@ template <class T>
 void gemm_parts(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
                 Rows<const T> plus) {
   // Rows of x' lie side by side, so their columns come in whole lines anyway, until they are far away.
-  const bool copied = size.n >= 256 && size.m * size.k > (a.row == 1 ? 3 : 1) * half_cache<T>;
+  const bool copies_a = size.n >= 256 && size.m * size.k > (a.row == 1 ? 3 : 1) * half_cache<T>;
+  const bool copies_b = size.m >= rows_worth_a_copy && std::min(size.k, deepest) * b_row >= half_cache<T>;
   const std::int64_t parts = std::max<std::int64_t>(1, (size.k + deepest - 1) / deepest);
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t first = size.k * part / parts, end = size.k * (part + 1) / parts;
-    (copied ? gemm_blocks<T> : gemm_rows<T>)({size.m, size.n, end - first},
-                                             {a.data + first * a.column, a.row, a.column}, b + first * b_row, b_row, c,
-                                             part > 0 ? Rows<const T>{c.first, c.step} : plus);
+    const GemmSize now{size.m, size.n, end - first};
+    const Strided<const T> columns{a.data + first * a.column, a.row, a.column};
+    const Rows<const T> added = part > 0 ? Rows<const T>{c.first, c.step} : plus;
+    if (copies_a || copies_b) gemm_far<T>(now, columns, b + first * b_row, b_row, c, added, copies_a, copies_b);
+    else gemm_rows<T>(now, columns, b + first * b_row, b_row, c, added);
   }
 }
 

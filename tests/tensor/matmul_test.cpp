@@ -89,6 +89,16 @@ TEST_CASE("sizes beyond the caches") {
   check_product(130, 257, 131, f32, Layout::contiguous, Layout::contiguous);
   check_product(130, 257, 131, f64, Layout::transposed, Layout::transposed);
 }
+TEST_CASE(
+    "what lies beyond the caches is copied: some bands of B, many at a time, blocks of A; and short sums by rows") {
+  for (auto [m, k, n] :
+       {std::array<std::int64_t, 3>{65, 130, 1031}, {130, 70, 1101}, {259, 300, 530}, {530, 31, 277}}) {
+    for (Layout left : {Layout::contiguous, Layout::transposed}) {
+      check_product(m, k, n, f32, left, Layout::contiguous);
+      check_product(m, k, n, f64, left, Layout::contiguous);
+    }
+  }
+}
 
 TEST_CASE("empty rows or columns give an empty product") {
   for (DType dtype : {f32, f64}) {
@@ -98,10 +108,10 @@ TEST_CASE("empty rows or columns give an empty product") {
 }
 TEST_CASE("an empty inner axis gives zeros, also on memory that was used before") {
   for (DType dtype : {f32, f64}) {
-    for (std::int64_t n : {1, 3, 16, 40}) {
-      { const Tensor dirty = full(Shape{2, n}, not_a_number, dtype); }
-      const Tensor c = matmul(zeros(Shape{2, 0}, dtype), zeros(Shape{0, n}, dtype));
-      CHECK(same(elements(c), std::vector<double>(static_cast<std::size_t>(2 * n), 0.0)));
+    for (auto [m, n] : {std::array<std::int64_t, 2>{2, 1}, {2, 3}, {2, 16}, {2, 40}, {400, 500}}) {
+      { const Tensor dirty = full(Shape{m, n}, not_a_number, dtype); }
+      const Tensor c = matmul(zeros(Shape{m, 0}, dtype), zeros(Shape{0, n}, dtype));
+      CHECK(same(elements(c), std::vector<double>(static_cast<std::size_t>(m * n), 0.0)));
     }
   }
 }
