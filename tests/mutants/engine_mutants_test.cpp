@@ -1,12 +1,14 @@
 // Planted mistakes in ops: each is refused by the check that its row names, and its correct twin is accepted. The
 // mistakes are those that engines have really shipped; a check that lets one pass is worth nothing.
 #include <array>
+#include <memory>
 
 #include "autograd/check_gradient.h"
 #include "autograd/ops.h"
 #include "autograd/pointwise.h"
 #include "tensor/matmul.h"
 #include "tests/tensor/check.h"
+#include "tests/tensor/child.h"
 
 namespace gradus::testing {
 namespace {
@@ -760,6 +762,28 @@ TEST_CASE("GRAPH_LEAK: nodes in existence return to where they were") {
     const Var c = a + b;
   }
   CHECK(live_nodes() == before);
+}
+// A tape as it is first written: each node owns its input, so the last one that goes takes all others down with it, one
+// call deeper each.
+struct Link {
+  std::unique_ptr<Link> input;
+};
+TEST_CASE("DTOR_RECURSION: a chain of 10^6 nodes is freed on a stack of 1 MiB, where one call a node does not fit") {
+  const auto freed = [](bool recursive) {
+    return in_child([recursive] {
+      const rlimit small{1 << 20, 1 << 20};
+      if (setrlimit(RLIMIT_STACK, &small) != 0) return false;
+      std::unique_ptr<Link> last;
+      Var y = vector_of({1});
+      for (int i = 0; i < 1'000'000; ++i) {
+        if (recursive) last = std::make_unique<Link>(Link{std::move(last)});
+        else y = -y;
+      }
+      return true;
+    });
+  };
+  CHECK(freed(true) == 128 + SIGSEGV);
+  CHECK(freed(false) == 0);
 }
 TEST_CASE("LOSS_OUTER_BROADCAST: (N, 1) against (N) -> refused, where a table of N x N would hide it") {
   CHECK_THROWS_AS(mse(parameter(zeros(Shape{3, 1}, f64)), Var(zeros(Shape{3}, f64))), ShapeError);

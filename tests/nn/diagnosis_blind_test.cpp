@@ -128,6 +128,79 @@ TEST_CASE("blind: the inputs on which published mistakes hide") {
   }
 }
 
+TEST_CASE("blind: single formulas on the inputs where their published mistakes hide") {
+  const auto one = [](double x) { return Array({}, {x}); };
+  const auto softmax = [](std::vector<double> x) {
+    double sum = 0;
+    for (double& v : x) sum += v = std::exp(v);
+    for (double& v : x) v /= sum;
+    return x;
+  };
+  const double adam = -.1 * .5 / (.5 + 1e-8);  // from w = 0 with a constant gradient .5
+  const struct {
+    const char* what;
+    Arrays arrays;
+  } rows[] = {
+      {"B39: one row", {{"b", Array({3})}, {"dY", Array({1, 3}, {1, 2, 3})}, {"db", Array({3}, {1, 2, 3})}}},
+      {"B41: one prediction", {{"prediction", Array({1}, {2})}, {"target", Array({1}, {1})}, {"loss", one(1)}}},
+      {"B44: the sum of all copies",
+       {{"x_scalar", Array({1})}, {"dy", Array({3}, {1, 1, 1})}, {"dx", Array({1}, {3})}}},
+      {"B45: used once", {{"uses", Array({1, 2}, {2, 5})}, {"grad", Array({2}, {2, 5})}}},
+      {"B49: the first step",
+       {{"w", one(3)}, {"grad", one(4)}, {"grad_before", one(0)}, {"lr", one(.1)}, {"w_new", one(2.6)}}},
+      {"B50: no token twice",
+       {{"x", Array({2})}, {"idx", Array({2}, {1, 0})}, {"dy", Array({2}, {1, 3})}, {"dx", Array({2}, {3, 1})}}},
+      {"B51: times 1", {{"x", Array({1}, {.5})}, {"k", one(1)}, {"dx", Array({1}, {std::exp(.5)})}}},
+      {"B57: used once", {{"w", one(2)}, {"grad_1", one(3)}, {"grad_2", one(0)}, {"lr", one(.1)}, {"w_new", one(1.7)}}},
+      {"B64: small numbers", {{"x", Array({3}, {1, 2, .5})}, {"softmax", Array({3}, softmax({1, 2, .5}))}}},
+      {"B66: uniform logits", {{"logits", Array({1, 3})}, {"targets", Array({1}, {0})}, {"loss", one(std::log(3.0))}}},
+      {"B68: a gradient that is not zero",
+       {{"grad", Array({2}, {3, 4})}, {"max_norm", one(1)}, {"clipped", Array({2}, {.6, .8})}}},
+      {"B69: no tie", {{"x", Array({3}, {2, 3, 1})}, {"dy_max", one(1)}, {"dx", Array({3}, {0, 1, 0})}}},
+      {"B74: a constant seed", {{"x", Array({2}, {1, 2})}, {"dy_softmax", Array({2}, {1, 1})}, {"dx", Array({2})}}},
+      {"B85: a late step",
+       {{"w", one(0)},
+        {"grad", one(.5)},
+        {"lr", one(.1)},
+        {"t", one(50000)},
+        {"m", one(.5)},
+        {"v", one(.25)},
+        {"w_new", one(adam)}}},
+      {"B87: shorter than max_norm",
+       {{"w", one(1)}, {"grad", one(.5)}, {"lr", one(.1)}, {"max_norm", one(1)}, {"w_new", one(.95)}}},
+      {"B89: no decay", {{"w", one(0)}, {"grad", one(.5)}, {"lr", one(.1)}, {"t", one(1)}, {"w_new", one(adam)}}},
+      {"B91: equal tokens", {{"decoder_input", Array({1, 3}, {2, 2, 2})}, {"labels", Array({1, 3}, {2, 2, 2})}}},
+      {"B93 and B94: no padding",
+       {{"logits", Array({1, 2, 2}, {0, 1, 2, 0})},
+        {"targets", Array({1, 2}, {1, 0})},
+        {"loss", one((std::log1p(std::exp(-1.0)) + std::log1p(std::exp(-2.0))) / 2)}}},
+      {"B96: always forced", {{"forced", Array({2, 2}, {1, 1, 1, 1})}}},
+      {"B111: parents that stay",
+       {{"states", Array({2, 1}, {3, 4})}, {"parents", Array({2}, {0, 1})}, {"new_states", Array({2, 1}, {3, 4})}}},
+      {"B112: equal lengths",
+       {{"logp", Array({2}, {-2, -3})}, {"length", Array({2}, {4, 4})}, {"score", Array({2}, {-.5, -.75})}}},
+      {"B115: the first step",
+       {{"w", one(0)}, {"grad", one(.5)}, {"lr", one(.1)}, {"t", one(1)}, {"w_new", one(adam)}}},
+      {"B117: a symmetric matrix",
+       {{"W", Array({2, 2}, {1, 2, 2, 3})}, {"x", Array({2}, {1, 0})}, {"Wx", Array({2}, {1, 2})}}},
+      {"B118: p = 0",
+       {{"x", Array({2}, {1, 2})}, {"keep", Array({2}, {1, 1})}, {"p", one(0)}, {"y", Array({2}, {1, 2})}}},
+      {"B119: equal runs, nobody knows why", {{"run_1", Array({3}, {1, 2, 3})}, {"run_2", Array({3}, {1, 2, 3})}}},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.what);
+    const Verdict v = diagnose(make_trace(row.arrays));
+    INFO(v.text());
+    CHECK(v.code() == "");
+    CHECK(v.open.size() == 1);
+    for (const Open& o : v.open) CHECK(!o.tell.zh.empty());
+  }
+  // Dropout with p = 1/2 would have made a dozen numbers equal once in 4,096 times.
+  const Array dozen({12}, std::vector<double>(12, 1.0));
+  CHECK(diagnose(make_trace({{"run_1", dozen}, {"run_2", dozen}, {"p", one(.5)}})).open.empty());
+  CHECK(diagnose(make_trace({{"run_1", dozen}, {"run_2", dozen}, {"p", one(.01)}})).open.size() == 1);
+}
+
 TEST_CASE("blind: one step and one operand of any rank raise no alarm") {
   const auto judged = [](Arrays a) { return diagnose(make_trace(std::move(a))); };
   const auto number = [](double x) { return Array({}, {x}); };
