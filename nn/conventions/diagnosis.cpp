@@ -256,8 +256,12 @@ Answer diagnose_file(const std::string& path, const std::string& claim, Lang lan
     const Verdict verdict = diagnose(read_trace(path), options);
     return {json ? verdict.json() : verdict.text(lang), verdict.exit_status()};
   } catch (const std::bad_alloc&) {
-    return {"diagnosis: " + path + " needs more memory than there is; dump a smaller batch\n", 3};
-  } catch (const std::exception& error) { return {std::string(error.what()) + "\n", 3}; }
+    const Words what("diagnosis: " + path + " needs more memory than there is; dump a smaller batch",
+                     path + " 需要的内存超出现有的；请导出更小的批");
+    return {what.in(lang) + "\n", 3};
+  } catch (const std::exception& error) {
+    return {(lang == Lang::zh ? error_in_chinese(error.what()) : error.what()) + "\n", 3};
+  }
 }
 
 }  // namespace gradus::diagnosis

@@ -173,7 +173,7 @@ class Symbols {
       const auto known = values_.find(symbol);
       letters += (letters.empty() ? "" : ", ") + symbol;
       numbers += (numbers.empty() ? "" : ", ") +
-                 (known == values_.end() ? std::string("any") : std::to_string(known->second.first));
+                 (known == values_.end() ? std::string("?") : std::to_string(known->second.first));
       needed.push_back(known == values_.end() ? 0 : known->second.first);
       if (known != values_.end()) why += (why.empty() ? "" : ", ") + symbol + " from " + known->second.second;
     }
@@ -976,7 +976,7 @@ std::string missing_part(const Arrays& raw) {
     if (!there) parts += (parts.empty() ? "" : ", ") + std::string(what);
   };
   miss(W, "W_ih (gates * d, d_in)"), miss(U, "W_hh (gates * d, d)");
-  miss(x, "the inputs x (B, T, d_in)"), miss(h, "the states h (B, T, d)");
+  miss(x, "x (B, T, d_in)"), miss(h, "h (B, T, d)");
   return parts.empty() ? "" : "these look like a cell; missing: " + parts;
 }
 

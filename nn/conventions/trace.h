@@ -60,6 +60,9 @@ reference::Arrays under_another_mask(const Trace& trace, const reference::Array&
 // Of arrays that make no trace: what they look like and which part is missing. Empty if they look like nothing.
 std::string missing_part(const reference::Arrays& raw);
 
+// what() of what is thrown here and by diagnose, in Chinese (trace_errors.cpp); as it is where it is not known.
+std::string error_in_chinese(const std::string& error);
+
 // The metadata as meta.json has it. Throws std::invalid_argument for text that is no JSON object.
 Meta parse_meta(std::string_view json);
 

@@ -1,5 +1,4 @@
-// What the library's own errors say, in Chinese: those that a learner meets. A % stands for what changes (a name, a
-// shape, a number), $0, $1, ... for the first, the second of them.
+// What the library's own errors say, in Chinese: those that a learner meets.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -90,18 +89,26 @@ bool matches(std::string_view text, std::string_view pattern, std::vector<std::s
 
 }  // namespace
 
-std::string in_chinese(const std::string& error) {
+std::string in_chinese(std::string_view text, std::span<const Said> known) {
   std::vector<std::string_view> found;
-  for (const Said& known : errors) {
-    if (!matches(error, known.en, found)) continue;
+  for (const Said& entry : known) {
+    if (!matches(text, entry.en, found)) continue;
     std::string out;
-    for (const char* c = known.zh; *c != '\0'; ++c) {
-      if (*c == '$') out += found.at(static_cast<std::size_t>(*++c - '0'));
-      else out += *c;
+    for (const char* c = entry.zh; *c != '\0'; ++c) {
+      const bool place = (*c == '$' || *c == '@') && c[1] >= '0' && c[1] <= '9';
+      if (!place) {
+        out += *c;
+        continue;
+      }
+      const bool translate = *c == '@';
+      const std::string_view part = found.at(static_cast<std::size_t>(*++c - '0'));
+      out += translate ? in_chinese(part, known) : std::string(part);
     }
     return out;
   }
-  return error;
+  return std::string(text);
 }
+
+std::string in_chinese(const std::string& error) { return in_chinese(error, errors); }
 
 }  // namespace gradus

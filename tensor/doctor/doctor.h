@@ -13,7 +13,9 @@
 // sizes, and what is passed in is likelier to be wrong than what the layer was made with.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tensor/doctor/contract.h"
@@ -92,7 +94,10 @@ ShapeReport examine_same(const char* where, const Shape& prediction, const Shape
 // left * right, whose shapes differ.
 ShapeReport examine_product(const Shape& left, const Shape& right);
 
-// what() of one of the library's errors in Chinese, where it is a known one (chinese.cpp); as it is otherwise.
+// `text` in Chinese by the first entry of `known` that it fits, as it is where none does. A % in the entry's English
+// stands for what changes; in its Chinese $0 puts the first of these, and @0 puts it translated in its turn.
+std::string in_chinese(std::string_view text, std::span<const Said> known);
+// what() of one of the library's errors, by the table of those (chinese.cpp).
 std::string in_chinese(const std::string& error);
 
 // What to show for any error: the report in `lang`, or what() in it; with the place in the learner's code where the program

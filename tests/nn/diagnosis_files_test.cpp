@@ -56,10 +56,26 @@ Tensor tensor_of(const Array& a) {
   return tensor(Shape(sizes), std::span<const double>(a.data), f64);
 }
 
+// A whole sentence in Chinese: no English words are left but names and what a parser said.
+void check_chinese(std::string text) {
+  CAPTURE(text);
+  CHECK(std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }));
+  if (const std::size_t quoted = text.find("原文"); quoted != std::string::npos) text.resize(quoted);
+  for (const char* word : {" the ", " is ", " are ", " has ", " needs ", " and ", " there ", " from ", " holds ",
+                           " no ", " looks ", " should ", " would ", " in ", " belongs "}) {
+    CAPTURE(word);
+    CHECK(text.find(word) == std::string::npos);
+  }
+}
+
+// Whatever is refused is refused in both languages.
 std::string error_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const std::invalid_argument& error) { return error.what(); }
+  } catch (const std::invalid_argument& error) {
+    check_chinese(error_in_chinese(error.what()));
+    return error.what();
+  }
   return "";
 }
 
@@ -295,8 +311,8 @@ TEST_CASE("trace: of arrays that make no trace, the missing part is named") {
   } rows[] = {
       {without(cell.arrays, {"U"}), {"look like a cell; missing: W_hh (gates * d, d)", "--help"}},
       {without(cell.arrays, {"W", "U"}), {"W_ih and W_hh are missing"}},
-      {without(cell.arrays, {"x"}), {"missing: the inputs x (B, T, d_in)"}},
-      {without(cell.arrays, {"h", "h_n"}), {"missing: the states h (B, T, d)"}},
+      {without(cell.arrays, {"x"}), {"missing: x (B, T, d_in)"}},
+      {without(cell.arrays, {"h", "h_n"}), {"missing: h (B, T, d)"}},
       {without(decoder(), {"H"}), {"the encoder's states H (B, T_enc, d_h) are missing"}},
       {without(decoder(), {"alpha", "c", "s", "logits"}), {"one of s, alpha, c, e, htilde, logits is missing"}},
       {kernel, {"kernel (8, 20)", "recurrent_kernel", "needs h or h0"}},
@@ -436,6 +452,7 @@ TEST_CASE("trace: files that cannot be used give exit status 3 and a reason, at 
     CHECK(answer.exit_status == 3);
     CHECK(answer.text.size() > 20);
     CHECK(seconds < .5 * testing::slower);
+    check_chinese(diagnose_file(path.string(), "", Lang::zh).text);
   };
   refused("nothing there", folder.path / "none");
   fs::create_directories(folder.path / "empty");
@@ -488,6 +505,8 @@ TEST_CASE("trace: files that cannot be used give exit status 3 and a reason, at 
       CHECK(answer.exit_status >= 0);
       CHECK(answer.exit_status <= 3);
       CHECK(!answer.text.empty());
+      if (answer.exit_status == 3)
+        check_chinese(diagnose_file((folder.path / "flip.safetensors").string(), "", Lang::zh).text);
     }
 }
 
