@@ -275,7 +275,7 @@ for page in $(pages "$root"); do
     check "notes: $page: numbers from training stand in blocks that are renewed" quiet trained_numbers "$root" "$page"
   fi
 done
-for page in README.md docs/cpp.md $(cd "$root" && echo lessons/[0-9]*/README.md); do
+for page in README.md docs/cpp.md docs/diagnosis.md $(cd "$root" && echo lessons/[0-9]*/README.md); do
   check "notes: $page: both languages have the same anchors" quiet same explicit_anchors_of "$root" "$page"
   check "notes: $page: both languages have the same formulas" quiet same formulas_of "$root" "$page"
   check "notes: $page: both languages have the same code" quiet same code_of "$root" "$page"
