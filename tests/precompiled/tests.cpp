@@ -1,0 +1,1 @@
+// Nothing: a library that only precompiles tests.h has to have a source.
