@@ -72,7 +72,7 @@ int run(const Options& options) {
   metrics.at_most({"stretched: |slope|", "被拉伸：|斜率|"}, 1e-6, std::fabs(stretched.slope));
   metrics.at_most({"stretched: intercept against the mean of y", "被拉伸：截距与 y 的平均之差"}, 1e-6,
                   std::fabs(stretched.intercept - mean_y));
-  metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 2, metrics.cpu_seconds());
+  metrics.seconds_at_most({"seconds of CPU time", "CPU 时间（秒）"}, 2, metrics.cpu_seconds());
   const Words fit("the line", "直线");
   metrics.across_seeds("fit", fit, {"slope", "斜率"}, fixed(descended.slope));
   metrics.across_seeds("fit", fit, {"slope, solved", "斜率，精确解"}, fixed(exact.slope));

@@ -95,7 +95,7 @@ int run(const Options& options) {
     metrics.size(name, value);
   report_by_hand(hand_against_tape(points, options.seed), metrics);
   report_trained({bayes, right, wrong}, mistaken_losses.back() - floor_of_two(), metrics);
-  metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 2, metrics.cpu_seconds());
+  metrics.seconds_at_most({"seconds of CPU time", "CPU 时间（秒）"}, 2, metrics.cpu_seconds());
   say(metrics.target_table(terminal, lang));
   save_checkpoint(file_in(options, "classifier.safetensors"), {parameters(model)});
   save_plot(losses_drawn(lang), file_in(options, "loss.svg"));

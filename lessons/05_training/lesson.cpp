@@ -106,7 +106,7 @@ int run(const Options& options) {
   metrics.at_most({"accuracy, no zero_grad, not clipped", "准确率，不清零也不裁剪"}, 0.9, trials[9].accuracy);
   metrics.holds({"clipping after the step", "更新之后才裁剪"},
                 {"every loss as without clipping", "每步损失都和不裁剪时一样"}, same_losses);
-  metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 5, metrics.cpu_seconds());
+  metrics.seconds_at_most({"seconds of CPU time", "CPU 时间（秒）"}, 5, metrics.cpu_seconds());
   add_numbers(trials, resumed, metrics);
   say(metrics.target_table(terminal, lang));
   say(fmt::format(fmt::runtime(tr(lang, "pictures and numbers: {}\nnow ask it: ./gradus try 05 \"point 1.5 -0.3\"\n",

@@ -55,7 +55,8 @@ int run(const Options& options) {
   say("\n");
   metrics.show("samples", terminal, [&](const Terminal& on, Lang in) { return samples(f, options.seed, on, in); });
   report(f, metrics);
-  metrics.at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 50, metrics.cpu_seconds());
+  metrics.seconds_at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 50,
+                          metrics.cpu_seconds());
   say("\n" + metrics.target_table(terminal, lang));
   for (const TextResult& t : f.texts) save_checkpoint(file_in(options, t.lang), {parameters(t.training.net)});
   save_plot(reach_chart(f, lang), output_directory(options, lesson.id) / "reach.svg");

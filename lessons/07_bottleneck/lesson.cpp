@@ -59,7 +59,8 @@ int run(const Options& options) {
   say("\n");
   metrics.show("mistakes", terminal, [&](const Terminal& on, Lang in) { return mistakes_table(f, on, in); });
   report(f, metrics);
-  metrics.at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 60, metrics.cpu_seconds());
+  metrics.seconds_at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 60,
+                          metrics.cpu_seconds());
   say("\n" + metrics.target_table(terminal, lang));
   save_checkpoint(file_in(options, "model.safetensors"), {parameters(f.main.trained.net)});
   save_plot(accuracy_chart(f, lang), file_in(options, "accuracy.svg"));

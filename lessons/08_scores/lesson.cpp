@@ -93,7 +93,7 @@ int run(const Options& options) {
   metrics.at_most({"numbers of the notes, in units of their last digit", "讲义里的数，误差以其末位为单位"}, 0.5,
                   distance_from_notes());
   add_numbers(all, metrics);
-  metrics.at_most({"seconds of CPU time", "CPU 时间（秒）"}, 5, metrics.cpu_seconds());
+  metrics.seconds_at_most({"seconds of CPU time", "CPU 时间（秒）"}, 5, metrics.cpu_seconds());
   say(metrics.target_table(terminal, lang));
   save_checkpoint(file_in(options, "general.safetensors"), {parameters(general)});
   save_plot(loss_chart(all, lang), file_in(options, "loss.svg"));

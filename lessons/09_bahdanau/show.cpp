@@ -141,7 +141,8 @@ void record(const Trainee& attention, const Trainee& plain, const Accuracy& accu
   };
   add_longest({"with attention", "有注意力"}, attention);
   add_longest({"without", "无注意力"}, plain);
-  metrics.at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 120, metrics.cpu_seconds());
+  metrics.seconds_at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 120,
+                          metrics.cpu_seconds());
   metrics.curve("accuracy against length, with attention", lengths_as_numbers(), accuracy.attention);
   metrics.curve("accuracy against length, without attention", lengths_as_numbers(), accuracy.plain);
   metrics.curve("training loss, with attention", attention.curve.step, attention.curve.loss);

@@ -317,7 +317,7 @@ void add_targets(Metrics& metrics, const std::vector<Trainee>& trainees, const s
   metrics.at_most({"wrong decoders that pass the reference check", "通过参照检查的错误解码器"}, 0, reference);
   metrics.at_least({"right decoders that pass both checks", "两项检查都通过的正确解码器"}, kept, kept_pass);
   if (cpu_seconds > 0)
-    metrics.at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 20, cpu_seconds);
+    metrics.seconds_at_most({"seconds of CPU time, for two cores", "CPU 时间（秒），两个核合计"}, 20, cpu_seconds);
 }
 
 }  // namespace gradus::lesson11

@@ -140,6 +140,11 @@ void Metrics::at_most(const Words& name, double bound, double got) {
   targets_.push_back({name, {want, want}, got, std::isfinite(got) && got <= bound});
 }
 
+void Metrics::seconds_at_most(const Words& name, double bound, double got) {
+  at_most(name, bound, got);
+  targets_.back().of_time = true;
+}
+
 void Metrics::loss_at_most(const Words& name, double bound, double got) {
   const std::string want = fmt::format("<= {}, >= 0", bound);
   targets_.push_back({name, {want, want}, got, std::isfinite(got) && got >= 0 && got <= bound});
@@ -186,16 +191,21 @@ std::string Metrics::target_table(const Terminal& terminal, Lang lang) const {
     const std::string got = is_bound ? format_got(target.got) : target.met ? want : std::string(tr(lang, "no", "否"));
     table.add_row({target.name.in(lang), want, got, met_word(terminal, lang, target.met)});
   }
-  const bool short_run = options_.steps && !all_met();
-  return (short_run ? wrap_to_width(
-                          tr(lang,
-                             "The targets are those of the lesson's own number of steps; this run had what "
-                             "--steps says, so a miss tells nothing about the code.",
-                             "这些目标针对本课默认的步数；本次只训练了 --steps 指定的步数，未达到并不说明代码有误。"),
-                          std::min(terminal.width, 80)) +
-                          "\n"
-                    : "") +
-         table.text(terminal);
+  std::string note;
+  if (!all_met()) {
+    const bool slow = std::all_of(targets_.begin(), targets_.end(), [](const Target& t) { return t.met || t.of_time; });
+    if (slow)
+      note = tr(lang,
+                "Only the time is missed: this machine is slower than the one that the limit was set on, or has other "
+                "work. All that the lesson shows is there.",
+                "只有时间没有达到：这台机器比定下时限的机器慢，或者正忙于别的工作。本课要展示的内容都已得到。");
+    else if (options_.steps)
+      note = tr(lang,
+                "The targets are those of the lesson's own number of steps; this run had what "
+                "--steps says, so a miss tells nothing about the code.",
+                "这些目标针对本课默认的步数；本次只训练了 --steps 指定的步数，未达到并不说明代码有误。");
+  }
+  return (note.empty() ? "" : wrap_to_width(note, std::min(terminal.width, 80)) + "\n") + table.text(terminal);
 }
 
 Json Metrics::to_json() const {

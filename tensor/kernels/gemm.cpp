@@ -190,8 +190,8 @@ void gemm_bands(const GemmSize& size, const Strided<const T>& a, const T* b, std
                 Rows<const T> plus, std::int64_t column) {
   constexpr int lanes = Pack<T>::lanes;
   // Short sums write as much as they read: rows of a C beyond the cache in pieces as long as B's part stays near.
-  const bool by_rows = size.k > 0 && size.k <= 64 && size.m * size.n > half_cache<T>;
-  const std::int64_t most = by_rows ? near_numbers<T> / (size.k * 2 * lanes) : 1;
+  const bool row_by_row = size.k > 0 && size.k <= 64 && size.m * size.n > half_cache<T>;
+  const std::int64_t most = row_by_row ? near_numbers<T> / (size.k * 2 * lanes) : 1;
   for (std::int64_t bands = (size.n - column) / (2 * lanes); bands > 0; bands -= most) {
     const std::int64_t now = std::min(most, bands);
     band<T, 2>(size, a, b + column, b_row, c.at(0, column), plus.at(0, column), now);

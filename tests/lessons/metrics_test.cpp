@@ -486,6 +486,23 @@ TEST_SUITE("lesson") {
     CHECK(metrics.target_table({}, Lang::en).find("last loss  <= 0.001, >= 0  -0.0880  MISSED") != std::string::npos);
   }
 
+  TEST_CASE("where only the time is missed, the table says that it is the machine") {
+    Options options;
+    options.steps = 5;
+    for (const bool good : {true, false}) {
+      Metrics metrics("05_toy", options);
+      metrics.at_least({"accuracy", "准确率"}, 0.9, good ? 0.95 : 0.8);
+      metrics.seconds_at_most({"seconds", "秒"}, 2, 3);
+      CHECK(metrics.target_table({}, Lang::en).starts_with("Only the time is missed") == good);
+      CHECK(metrics.target_table({}, Lang::zh).starts_with("只有时间没有达到") == good);
+      CHECK(metrics.target_table({}, Lang::en).starts_with("The targets are those") != good);
+      CHECK(metrics.target_table({}, Lang::en).find("     3  MISSED") != std::string::npos);
+    }
+    Metrics met("05_toy", {});
+    met.seconds_at_most({"seconds", "秒"}, 2, 1);
+    CHECK(met.target_table({}, Lang::en).starts_with("target"));
+  }
+
   TEST_CASE("what a lesson throws is one line") {
     const Scratch scratch;
     Lesson lesson = toy_lesson();

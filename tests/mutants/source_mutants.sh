@@ -14,25 +14,29 @@ list=$(cat <<'LIST'
 tensor/shape.cpp | if (holds_nothing) return 0; | if (!holds_nothing) return 0; | tensor
 tensor/shape.cpp | if (length < 0) throw | if (length < -1) throw | tensor
 tensor/shape.h | axis.index >= shape.rank()) refuse_axis | axis.index > shape.rank()) refuse_axis | tensor
-tensor/tensor.cpp | x.offset() + start * strides[axis] | x.offset() + start | tensor
-tensor/tensor.cpp | strides[axis.index] *= step; | strides[axis.index] += step - 1; | tensor
+tensor/tensor.cpp | stride * step, start * stride); | stride * step, start); | tensor
+tensor/tensor.cpp | stride * step, start * stride); | stride + step - 1, start * stride); | tensor
 tensor/tensor.cpp | last < available - start) | last <= available - start) | tensor
-tensor/tensor.cpp | std::swap(strides[a.index], strides[b.index]); | static_cast<void>(strides[b.index]); | tensor
+tensor/tensor.cpp | view.walk(a.index, x.shape()[b], x.strides()[b]); | view.walk(a.index, x.shape()[b], x.strides()[a]); | tensor
 tensor/tensor.cpp | if (strides_[axis] != step) return false; | if (strides_[axis] < step) return false; | tensor
 tensor/tensor.cpp | x.strides()[axis] > x.strides()[order | x.strides()[axis] < x.strides()[order | tensor
 tensor/tensor.cpp | const Tensor dense = gradus::contiguous(*this); | const Tensor dense = *this; | tensor
 tensor/tensor.cpp | Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : copy(x); } | Tensor contiguous(const Tensor& x) { return copy(x); } | tensor
 tensor/buffer.cpp | count_live(Counting::buffers, -1); | count_live(Counting::buffers, 0); | tensor
-tensor/kernels/pool.h | + steps * quarter + 63) | + (steps - 1) * quarter + 63) | tensor
+tensor/kernels/pool.h | + steps * quarter}; | + (steps - 1) * quarter}; | tensor
 tensor/ids.cpp | lengths[row] > length) | lengths[row] >= length) | tensor
 tensor/format.cpp | length > 2 * edge + 1 | length > 2 * edge | tensor
 tensor/matmul.cpp | matrix_of(from_b, b, i) | matrix_of(from_b, b, first) | tensor
 tensor/matmul.cpp | a.shape()[rank - 1] == b.shape()[rank - 1] | a.shape()[rank - 1] == b.shape()[rank - 2] | tensor
 tensor/kernels/gemm.cpp | load(plus + i * plus_row + j | load(plus + j | tensor
 tensor/kernels/gemm.cpp | plus.first ? plus.first[i * plus.step + column + j] + sum : sum | plus.first ? sum : sum | tensor
-tensor/kernels/gemm.cpp | {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data | {b.data, b.row, b.column}, {a.data, a.column, a.row}, {c.data | tensor
+tensor/kernels/gemm.cpp | turned(b), turned(a), turned(c) | b, turned(a), turned(c) | tensor
+tensor/kernels/gemm.cpp | copies_a ? copied_rows<T>(a, m, rows, size.k) : | copies_a ? copied_rows<T>(a, 0, rows, size.k) : | tensor
+tensor/kernels/gemm.cpp | space.data() + (j * k + i) * width); | space.data() + (j * k + i) * width - (i > 8 ? width : 0)); | tensor
+tensor/kernels/gemm.cpp | const bool row_by_row = size.k > 0 && | const bool row_by_row = | tensor
+tensor/kernels/gemm.cpp | b + j * width, b_row, | b, b_row, | tensor
 tensor/reduce.cpp | row[j] > row[best] ? j | row[j] >= row[best] ? j | tensor
-tensor/kernels/softmax.cpp | e = select(mask_of<T>(allowed + r * n + i, count), e | e = select(mask_of<T>(allowed + r * n, count), e | tensor
+tensor/kernels/softmax.cpp | e = select(mask_of<T>(allowed + r * step + i, count), e | e = select(mask_of<T>(allowed + r * step, count), e | tensor
 tensor/kernels/softmax.cpp | && found == rows) found = r; | ) found = r; | tensor
 tensor/kernels/softmax.cpp | read(to, count) + change : change | change : change | autograd
 tensor/kernels/gemm.cpp | part > 0 ? Rows<const T>{c.first, c.step} : plus | plus | tensor
@@ -44,8 +48,8 @@ autograd/kernels/pointwise_backward.h | mutable_data<T>() + dx[k].further | muta
 tensor/kernels/transpose.h | lanes + lane : lane + step | lanes + lane : lane + step - (lane & 1) | tensor
 autograd/kernels/additive_score.cpp | T{43} : T{350} | T{90} : T{720} | autograd
 autograd/kernels/additive_score.cpp | d * (r - r * r) | d * (r - r * r * 1.001) | autograd
-autograd/kernels/dot_attention.cpp | turned(P), dy, dv, as_const(dv) | turned(P), dy, dv, {} | autograd
-autograd/kernels/dot_attention.cpp | turned(dS), q, dk | turned(P), q, dk | autograd
+autograd/kernels/dot_attention.cpp | from_row(dy, row), to_v, as_const(to_v)) | from_row(dy, row), to_v, {}) | autograd
+autograd/kernels/dot_attention.cpp | some_dS, from_row(q, row), to_k | some_P, from_row(q, row), to_k | autograd
 autograd/kernels/additive_score.cpp | to.dv[j] += to.dv | to.dv[j] = to.dv | autograd
 autograd/kernels/additive_score.cpp | k + j * k_step, k_step | k + j, k_step | autograd
 autograd/kernels/row_gradient.h | return fresh_ || beside_ | return fresh_ | autograd
@@ -73,26 +77,26 @@ tensor/doctor/doctor.cpp | if (n == 2 && exchange(blame, blame.rows[1])) return 
 tensor/doctor/doctor.cpp | if (found_.grid(first) != found_.grid(other)) return false; | ; | nn
 tensor/doctor/doctor.cpp | if (product != length) return false; | ; | nn
 tensor/doctor/doctor.cpp | if (large.without(Axis{axis}) != small) continue; | ; | nn
-autograd/var.cpp | if (!node->inputs.empty() && node->grad.defined()) node->grad = Tensor(); | if (false) node->grad = Tensor(); | autograd
-autograd/kernels/tape_order.cpp | return a->id > b->id; | return a->id < b->id; | autograd
-autograd/kernels/tape_order.cpp | ordered[root->id - node->id] = node; | ordered[node->id - oldest] = node; | autograd
-autograd/kernels/linear.cpp | b.defined() || k > 0 | b.defined() | autograd
+autograd/var.cpp | if (node && !node->inputs.empty() && node->grad.defined()) node->grad = Tensor(); | ; | autograd
+autograd/kernels/tape_order.cpp | return a.id > b.id; | return a.id < b.id; | autograd
+autograd/kernels/tape_order.cpp | tape.nodes[root->id - f.id] = | tape.nodes[f.id - oldest] = | autograd
+autograd/kernels/linear.cpp | before = as_const(rows); | ; | autograd
 autograd/kernels/linear.cpp | first * column | first | autograd
-autograd/kernels/linear.cpp | , !fresh); | , false); | autograd
+autograd/kernels/linear.cpp | to, fresh ? Strided<const T>{} : as_const(to)); | to, {}); | autograd
 autograd/kernels/linear.cpp | data<T>() + first; | data<T>(); | autograd
 autograd/kernels/linear.cpp | x.contiguous() ? x | true ? x | autograd
 autograd/kernels/pointwise_backward.h | of[k] = static_cast<std::uint8_t>(at); | of[k] = 0; | autograd
 autograd/kernels/tape_order.cpp | next <= above) { | next == 0) { | autograd
-autograd/var.cpp | if (edge.node->value.version() != edge.version) { | if (false) { | autograd
-autograd/var.cpp | if (tensor_.version() != version_) | if (false) | autograd
+autograd/var.h | if (edge.node->value.version() != edge.version) refuse_input(k); | ; | autograd
+autograd/var.h | if (node_.value.version() != node_.version) refuse_result(); | ; | autograd
 autograd/var.cpp | node->freed = true; | node->freed = false; | autograd
 autograd/var.cpp | node->drop_rule(); | static_cast<void>(node); | autograd
 autograd/var.cpp | node->release_inputs(); | static_cast<void>(node); | autograd
 autograd/var.cpp | else add_(grad, dx); | else copy_(grad, dx); | autograd
 autograd/var.cpp | NoGrad::~NoGrad() { grad_enabled = before_; } | NoGrad::~NoGrad() { grad_enabled = true; } | autograd
-autograd/var.cpp | if (anomaly_enabled) check_finite(*node, grad, "input gradients"); | ; | autograd
-autograd/var.cpp | requires_grad && value.stretched() ? copy(value) : std::move(value) | std::move(value) | autograd
-autograd/var.cpp | == node.consumers + 1; | >= node.consumers + 1; | autograd
+autograd/var.cpp | if (anomaly_enabled) check_finite(node, grad, "input gradients"); | ; | autograd
+autograd/var.cpp | if (requires_grad && value.stretched()) value = copy(value); | ; | autograd
+autograd/var.h | == consumers + 1; | >= consumers + 1; | autograd
 autograd/var.cpp | if (draining) return; | ; | autograd
 autograd/ops_contraction.cpp | [](auto d, auto n) { return d / n; }, dy, expand_scalar | [](auto d, auto n) { return d * n; }, dy, expand_scalar | autograd
 autograd/ops_contraction.cpp | if (dx.grad.stretched()) add_ | if (false) add_ | autograd
@@ -100,14 +104,14 @@ autograd/ops_contraction.cpp | matmul_into(dx.grad, a, b, !dx.fresh) | matmul_in
 autograd/ops_contraction.cpp | return exp(v - lse) * d; | return exp(v) * d; | autograd
 autograd/ops_index.cpp | j * step] += from[j]; | j * step] = from[j]; | autograd
 autograd/ops_index.cpp | first += in.shape(k)[axis], ++k) | ++k) | autograd
-autograd/ops_index.cpp | in.add(k, select(dy, axis, k)) | in.add(k, select(dy, axis, 0)) | autograd
+autograd/ops_index.cpp | in.add(k, narrow(dy, axis, first, in.shape(k)[axis])); | in.add(k, narrow(dy, axis, 0, in.shape(k)[axis])); | autograd
 autograd/ops_pointwise.cpp | return x - y; | return y - x; | autograd
 autograd/ops_pointwise.cpp | 1 / (1 - p)) | 1) | autograd
 autograd/ops_pointwise.cpp | if (!training || p == 0) return x; | if (!training) return x; | autograd
 autograd/ops_softmax.cpp | return w * (d - s); | return w * d; | autograd
-autograd/ops_softmax.cpp | if (factor != 0) d[targets[i]] -= 1; | if (factor == 0) d[targets[i]] -= 1; | autograd
-autograd/ops_softmax.cpp | d[j] = factor == 0 ? 0 : d[j] * factor; | d[j] = d[j] * factor; | autograd
-autograd/ops_softmax.cpp | total / n, log_p.dtype() | total, log_p.dtype() | autograd
+autograd/ops_softmax.cpp | return (exp(l) - 1) * factor; | return exp(l) * factor; | autograd
+autograd/ops_softmax.cpp | dy.item() / n, lse.dtype() | dy.item(), lse.dtype() | autograd
+autograd/ops_softmax.cpp | total / n, rows.dtype() | total, rows.dtype() | autograd
 autograd/ops_softmax.cpp | return d - exp(lp) * s; | return d - lp * s; | autograd
 autograd/ops_view.cpp | dy = narrow(dy, Axis{axis}, 0, 1); | ; | autograd
 autograd/print_tape.cpp | return a->id < b->id; | return a->id > b->id; | autograd

@@ -2,6 +2,6 @@
 // includes what it needs all the same; builds without this file must work.
 #include <doctest/doctest.h>
 
+#include <gradus/gradus.h>
 #include "include/precompiled/standard.h"
 #include "tests/tensor/check.h"
-#include <gradus/gradus.h>
