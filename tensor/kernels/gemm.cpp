@@ -1,7 +1,7 @@
 // C = A B in tiles that stay in registers. B is read by rows of whole packs and A number by number (broadcast), with
 // any strides: so x W and x' dy need no packing at all, which is worth more than cache blocking at the sizes of
-// recurrent nets (k up to some hundreds). Only a B whose rows are not contiguous is first copied into rows, and one
-// beyond the cache on the way.
+// recurrent nets (k up to some hundreds). Only a B whose rows are not contiguous is first copied into rows; what
+// lies beyond the cache is copied in pieces on the way (gemm_far).
 //
 // Every element is summed along k in one fixed order, which depends on k alone: computing some rows or columns of C by
 // themselves gives the same bits.
