@@ -3,5 +3,5 @@
 #include <doctest/doctest.h>
 
 #include <gradus/gradus.h>
-#include "include/precompiled/standard.h"
+#include <precompiled/standard.h>
 #include "tests/tensor/check.h"
