@@ -283,6 +283,7 @@ void Report::agrees_to_few_digits(const Group& group, double residual) {
 }
 
 void Report::say_subject() {
+  if (!bench_.trace.behind_the_end.empty()) padding = {bench_.trace.behind_the_end};
   const char* cell = std::holds_alternative<GruConvention>(bench_.base.decoder.cell)    ? "GRU"
                      : std::holds_alternative<LstmConvention>(bench_.base.decoder.cell) ? "LSTM"
                                                                                         : "Elman";
@@ -299,9 +300,6 @@ void Report::say_subject() {
                        std::string(cell) + (bench_.trace.layers > 1 ? "，" + n + " 层" : "") +
                            (bench_.trace.directions > 1 ? "，双向" : "")};
   }
-  if (bench_.single)
-    verdict.notes.push_back({"the numbers are float32: agreement is judged at 1e-5, difference at 1e-3",
-                             "数值为 float32：以 1e-5 判一致，以 1e-3 判不同"});
 }
 
 void Report::conclude() {
@@ -319,6 +317,10 @@ void Report::conclude() {
       f.fix = {"apply tanh first, then v_a", "先做 tanh，再乘 v_a"};
     }
   note_unused_context();
+  if (bench_.single && half_where_.en.empty())
+    verdict.notes.insert(verdict.notes.begin(),
+                         {"the numbers are float32: agreement is judged at 1e-5, difference at 1e-3",
+                          "数值为 float32：以 1e-5 判一致，以 1e-3 判不同"});
   if (!half_where_.en.empty()) {
     const Words n = digits(half_residual_);
     const std::string type = bench_.half == Half::float16 ? "float16" : "bfloat16";

@@ -340,8 +340,8 @@ bool explained_by_outputs(Bench& bench, Report& report, const Group& group, cons
          [](S t, S n, S b) {
            return Spot({b, std::min(t + 1, n - 1)});
          });
-    take("RUN_OUTPUT_OTHER_STEP", "h_{t+1}, 0 behind the end, at the last position its own",
-         "h_{t+1}（末尾之后是 0，最后位置是自己的）", [T](S t, S n, S b) {
+    take("RUN_OUTPUT_OTHER_STEP", "h_{t+1}, which behind the end of a sequence is 0; at the last position its own",
+         "h_{t+1}（序列结束之后它是 0；最后位置是自己的）", [T](S t, S n, S b) {
            return t + 1 < n ? Spot({b, t + 1}) : n == T ? Spot({b, t}) : Spot();
          });
     take("RUN_OUTPUT_OTHER_STEP", "h_{t-1}, at position 1 its own", "h_{t-1}（位置 1 是自己的）", [](S t, S, S b) {
