@@ -400,7 +400,16 @@ void Report::name_hybrid() {
     verdict.notes.push_back({"this is the decoder of Bahdanau et al. 2014", "这是 Bahdanau 2014 的解码器"});
   else if (now && luong && !early)
     verdict.notes.push_back({"this is the decoder of Luong et al. 2015", "这是 Luong 2015 的解码器"});
-  else if (prev || now)
+  else if ((prev && additive) || (now && luong)) {
+    const bool known = std::any_of(verdict.choices.begin(), verdict.choices.end(),
+                                   [](const std::string& choice) { return choice.starts_with("input="); });
+    const std::string whose = prev ? "Bahdanau" : "Luong";
+    if (known)
+      verdict.notes.push_back(
+          {"a hybrid: " + whose + "'s score and query, but the cell " + (early ? "reads" : "does not read") +
+               " the context of its own step",
+           "混合：打分与查询同 " + whose + "，但循环单元" + (early ? "读" : "不读") + "本步的上下文"});
+  } else if (prev || now)
     verdict.notes.push_back({std::string("a hybrid: ") +
                                  (luong      ? "Luong's"
                                   : additive ? "Bahdanau's"

@@ -250,6 +250,14 @@ const std::vector<Rule>& rules() {
        [](const Place& p, std::vector<Term>& out) {
          if (is_vector(p)) out.push_back(outside(p.term, times(number(0), inside(p.term))));
        }},
+      {"HALF_MISSING",
+       2,
+       {"%n stands where %o belongs: the product and the bias of one of the two vectors are missing",
+        "%o 的位置上写成了 %n：缺少其中一个向量的乘积与偏置"},
+       [](const Place& p, std::vector<Term>& out) {  // of W x + U s + b + b_u
+         if (p.term->role != "preactivation" || p.term->in.size() != 4) return;
+         for (std::size_t k : {0, 1}) out.push_back(copied(p.term, [k](Node& n) { n.in = {n.in[k], n.in[k + 2]}; }));
+       }},
       {"TIME",
        2,
        {"%n is read where %o belongs: the time is wrong", "读了 %n，应读 %o：时刻不对"},

@@ -567,8 +567,14 @@ TEST_CASE("diagnosis exam: outputs that are changed on their way out are told fr
 TEST_CASE("diagnosis exam: the number of heads is found where averaged weights hide it, or asked for") {
   Trace averaged = read_trace(exam + "b20_averaged.safetensors");
   CHECK(diagnose(averaged).subject.en == "attention, 2 heads");
-  for (double& x : averaged.arrays.at("output").data) x *= 1.1;
-  const Verdict v = diagnose(averaged);
+  Trace scaled = averaged, strange = averaged;
+  for (double& x : scaled.arrays.at("output").data) x *= 1.1;
+  for (double& x : strange.arrays.at("output").data) x = .5 * x * x - .3 * x;  // of no model
+  const Verdict named = diagnose(scaled);
+  INFO(named.text());
+  CHECK(named.code() == "HEADS_OUTPUT_SCALED");
+  CHECK(named.subject.en == "attention, 2 heads");
+  const Verdict v = diagnose(strange);
   CHECK(v.code() == "UNKNOWN");
   CHECK(v.text().find("say \"heads\" in meta.json") != std::string::npos);
 }
