@@ -103,6 +103,7 @@ bool find_without_attention(Bench& bench, Report& report, const Group& group) {
 void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
   bench.choose_what_is_seen();
   bench.misfits = 0;
+  bench.ended_early = false;
   const std::size_t before = bench.tried;
   const std::size_t budget = bench.budget_for(group, bench.seen),
                     most_attempts = bench.attempts + 2 * bench.options.most;
@@ -128,7 +129,10 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
                      [](const Scored& x, const Scored& y) { return x.residual < y.residual; });
     for (const Scored& s : models)
       for (const auto& [field, k] : list) {
-        if (level1.size() >= budget || bench.attempts >= most_attempts) break;
+        if (level1.size() >= budget || bench.attempts >= most_attempts) {
+          bench.ended_early = true;
+          break;
+        }
         Hypothesis next = s.hypothesis;
         next[field] = k;
         const double r = bench.residual_at_once(group, next);
@@ -162,21 +166,23 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
     return unknown(bench, report, group, tried);
   if (hits.empty()) {
     std::vector<Scored> level2;
-    constexpr std::size_t most_work = 40'000'000;
+    constexpr std::size_t most_work = 10'000'000;
     const std::size_t until = bench.work + most_work;
     // The most plausible combinations first: what the claim keeps, then what already comes close.
     std::vector<Scored> order = level0;
     sort_by(order, [&](const Scored& a) { return bench.trouble(group, a.hypothesis); });
+    const auto spent = [&] { return bench.work >= until || bench.attempts >= most_attempts; };
     for (const Scored& base : order)
-      for (std::size_t p = 0; p < list.size(); ++p)
-        for (std::size_t q = 0; q < p; ++q) {
-          if (list[p].first == list[q].first || bench.work >= until || bench.attempts >= most_attempts) continue;
+      for (std::size_t p = 0; p < list.size() && !spent(); ++p)
+        for (std::size_t q = 0; q < p && !spent(); ++q) {
+          if (list[p].first == list[q].first) continue;
           Hypothesis next = base.hypothesis;
           next[list[p].first] = list[p].second;
           next[list[q].first] = list[q].second;
           const double r = bench.residual_at_once(group, next);
           if (r < infinite) level2.push_back({next, r});
         }
+    bench.ended_early = bench.ended_early || spent();
     hits = bench.matching(group, level2);
     tried.insert(tried.end(), level2.begin(), level2.end());
   }
@@ -225,25 +231,6 @@ std::size_t weight(const Verdict& v) {
   return sum;
 }
 
-// Where neither the weights nor the owner says how many heads there are, a mistake may be known by the right number
-// alone: each that divides the width of W_Q is tried, until one leaves nothing without a name.
-Verdict with_other_heads(const Trace& trace, const Options& options, Verdict verdict) {
-  const std::size_t d = get(trace.arrays, "W_Q").dim(0);
-  for (std::size_t heads = 2; heads <= d && verdict.find("UNKNOWN"); ++heads) {
-    if (d % heads != 0) continue;
-    Trace other = trace;
-    other.meta.heads = heads, other.heads_known = true;
-    Verdict v = judge(other, options);
-    v.tried += verdict.tried, v.work += verdict.work;
-    const std::string n = std::to_string(heads);
-    v.notes.push_back({"the number of heads is not in the file: with " + n + " the numbers are explained",
-                       "文件中没有头数：按 " + n + " 个头能够解释这些数值"});
-    if (v.find("UNKNOWN")) verdict.tried = v.tried, verdict.work = v.work;
-    else verdict = std::move(v);
-  }
-  return verdict;
-}
-
 }  // namespace
 
 Verdict diagnose(const Trace& trace, const Options& options) {
@@ -258,7 +245,6 @@ Verdict diagnose(const Trace& trace, const Options& options) {
     rest.checked = true, rest.agreement = infinite;
     return rest;
   }
-  if (unknown && !trace.heads_known && trace.meta.heads == 1) verdict = with_other_heads(trace, options, verdict);
   for (const Unwritten& gap : without_the_unwritten(trace)) {
     Verdict rest = judge(gap.rest, options);
     if (!rest.checked || weight(rest) + 1 >= weight(verdict)) continue;

@@ -21,7 +21,7 @@ inline constexpr double infinite = std::numeric_limits<double>::infinity();
 struct Group {
   std::vector<Stage> stages;
   std::vector<std::string> outputs;  // compared with the trace
-  std::vector<std::size_t> fields;   // indices into fields()
+  std::vector<std::size_t> fields;   // indices into fields(), rising
 };
 
 // One option a field, by index; -1: the field has no option here.
@@ -71,12 +71,14 @@ class Bench {
   const std::vector<Field>& all;
   Model base;                             // what the trace itself says, before any option
   reference::Arrays given, seen, first;   // the trace, some of it, and less than that
+  reference::Arrays first_of_all;         // the first steps of all examples; empty where that is no less
   Hypothesis chosen;                      // by the groups that are done
   bool single = false;                    // computed in float32
   Half half = Half::none;                 // some array holds numbers of this type only, whatever type the file gives
   double tolerance = 1e-9, apart = 1e-4;  // agreement and difference
   bool holes = false;                     // some number is not finite
   bool heads_are_guessed = false;         // their number is not in the file and does not show
+  bool ended_early = false;               // the search of this group reached its limit before it had tried everything
   bool padding_is_other = false;          // h behind the end is neither 0 nor the last state, and is compared
   std::size_t tried = 0, work = 0;        // as in Verdict
   std::size_t attempts = 0, misfits = 0;  // hypotheses looked at, and those whose shapes do not go with the trace
@@ -132,6 +134,7 @@ class Bench {
   Words where_of(const Group& group) const;
   // Hypotheses that mix examples or steps must see all of them.
   static bool whole_batch(const Model& m);
+  static bool whole_time(const Model& m);  // of those: they mix steps
 
  private:
   // Numbers that float32 holds exactly were computed in it, whatever the file says.

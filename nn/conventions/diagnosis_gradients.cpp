@@ -7,8 +7,10 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/grammar_gradients.h"
@@ -483,8 +485,9 @@ class Gradients {
     entries_ = std::min<std::size_t>(24, static_cast<std::size_t>(1.5e8 / (2 * work * gradients)));
   }
 
-  // Central differences at some entries, spread evenly.
-  Vec differences(const std::string& name, const ScalarFunction& loss, std::size_t entries) const {
+  // Central differences at some entries, spread evenly. Ends after one of which stop(its number, difference) says so.
+  template <class Stop>
+  Vec differences(const std::string& name, const ScalarFunction& loss, std::size_t entries, Stop stop) const {
     Vec d;
     Arrays at = inputs_;
     const std::vector<std::string> uses = uses_of(name);
@@ -499,8 +502,12 @@ class Gradients {
       put(i, x.data[i] - h);
       d.push_back((above - loss(at)) / (2 * h));
       put(i, x.data[i]);
+      if (stop(d.size() - 1, d.back())) break;
     }
     return d;
+  }
+  Vec differences(const std::string& name, const ScalarFunction& loss, std::size_t entries) const {
+    return differences(name, loss, entries, [](std::size_t, double) { return false; });
   }
 
   // One array of the file may stand in several places: memory is keys and values, and in self-attention the query is.
@@ -532,20 +539,30 @@ class Gradients {
     return some;
   }
 
-  bool close(const Vec& a, const Vec& d, const Array& whole) const {
-    double most = 0, size = 0;
-    if (!std::all_of(a.begin(), a.end(), [](double x) { return std::isfinite(x); })) return false;
+  // What differences of a gradient are compared with: its largest number, but not less than what is as good as 0.
+  double size_of(const Array& whole) const {
+    double size = single_ ? 1e-3 : 1e-5;
     for (double x : whole.data) size = std::max(size, std::fabs(x));
+    return size;
+  }
+  bool close(const Vec& a, const Vec& d, const Array& whole) const {
+    double most = 0, size = size_of(whole);
+    if (!std::all_of(a.begin(), a.end(), [](double x) { return std::isfinite(x); })) return false;
     for (std::size_t i = 0; i < a.size(); ++i)
       most = std::max(most, std::fabs(a[i] - d[i])), size = std::max(size, std::fabs(d[i]));
-    return most <= std::max(bound() * std::max(size, single_ ? 1e-3 : 1e-5), noise_);
+    return most <= std::max(bound() * size, noise_);
   }
   double bound() const { return single_ ? 2e-3 : 1e-6; }
 
   // ---- wrong in a known way
 
-  // Whether the gradient is what this wrong backward gives.
-  bool explains(const WrongBackward& way, const std::string& name, const Array& analytic, bool wrong) const {
+  // Whether the gradient is what this wrong backward gives. Asked of all gradients together and of each alone.
+  bool explains(const WrongBackward& way, const std::string& name, const Array& analytic, bool wrong) {
+    const auto [known, is_new] = explains_.try_emplace({&way, name, wrong}, false);
+    if (is_new) known->second = is_what_gives(way, name, analytic, wrong);
+    return known->second;
+  }
+  bool is_what_gives(const WrongBackward& way, const std::string& name, const Array& analytic, bool wrong) const {
     if (reading_->accumulated) return false;  // held states are one of these ways
     const Cut cut = way.intervention.cut;
     const bool of_attention = cut != Cut::none && cut != Cut::states && cut != Cut::carry;
@@ -557,11 +574,19 @@ class Gradients {
                            : whole_forward(trace_.kind, model_, at, inputs_, way.intervention),
                      way.seen);
     };
+    // Nearly all ways differ at the first entry. Twice the bound: so far off is not close, however large the rest may be.
+    const Vec wanted = taken(analytic, few);
+    const double size = size_of(analytic);
+    bool far = false;
+    const auto stop = [&](std::size_t k, double d) {
+      return far = std::fabs(wanted[k] - d) > std::max(2 * bound() * std::max(size, std::fabs(d)), noise_);
+    };
     try {
-      const Vec made = differences(name, loss, few);
+      const Vec made = differences(name, loss, few, stop);
+      if (far) return false;
       const Array* right = reference::find(reading_->exact, name);
       if (wrong && right && close(taken(*right, few), made, analytic)) return false;  // it changes nothing here
-      return close(taken(analytic, few), made, analytic);
+      return close(wanted, made, analytic);
     } catch (const std::invalid_argument&) {
       return false;  // this kind of trace has no such edge
     }
@@ -573,7 +598,7 @@ class Gradients {
 
   // A cut edge or a wrong softmax shows in every gradient that it stands before: a right one there speaks against it.
   // Shares of steps and examples are lost parameter by parameter.
-  bool leaves_the_right(const WrongBackward& way) const {
+  bool leaves_the_right(const WrongBackward& way) {
     const bool one_place = way.intervention.anywhere() && way.intervention.uses == Uses::all;
     return !one_place || std::all_of(reading_->right.begin(), reading_->right.end(), [&](const std::string& name) {
       return explains(way, name, trace_.gradients.at(name), false);
@@ -864,8 +889,7 @@ class Gradients {
     double off = 0, size = 0;
     for (std::size_t i = 0; i < a.size(); ++i)
       off = std::max(off, std::fabs(a[i] - k * d[i])), size = std::max(size, std::fabs(a[i]));
-    // A fitted factor explains a little of anything.
-    if (dd == 0 || a.size() < 2 || off > std::min(10 * bound(), 0.05 * std::fabs(k - 1)) * size) return false;
+    if (dd == 0 || a.size() < 2 || off > 10 * bound() * size) return false;
     if (std::fabs(k + 1) < 1e-3)
       add(w.name, "GRAD_SIGN", Kind::graph, {"the gradient of % has the wrong sign", "% 的梯度符号相反"},
           {"remove the minus sign from its backward", "去掉反向里的负号"});
@@ -955,6 +979,7 @@ class Gradients {
   double noise_ = 0;  // of a central difference, where theory says 0: the rounding of the loss over the step
   std::size_t entries_ = 24;
   std::set<std::string> outputs_, misshaped_;
+  std::map<std::tuple<const WrongBackward*, std::string, bool>, bool> explains_;  // what was asked before
   std::vector<Finding> found_;
   std::vector<std::vector<std::string>> names_;  // of each finding
 };

@@ -13,12 +13,15 @@ namespace gradus::diagnosis {
 using namespace reference;
 
 bool Terms::explained(const Group& group, const std::vector<Scored>& free_ones, const Searched& searched) {
+  bench_.ended_early = bench_.ended_early || left_ == 0;
+  const bool first = searched.plain && searched.claim_kept && !searched.misread;  // says whether all is right inside
+  if (left_ == 0 && !first && !searched.misread) return false;
   std::vector<Meant> meant;
   for (std::size_t k = 0; k < free_ones.size(); ++k) {
-    const std::optional<Model> model = bench_.build(group, free_ones[k].hypothesis);
-    if (!model) continue;
     const Trouble t = bench_.trouble(group, free_ones[k].hypothesis);
-    if ((t.violations == 0) == searched.claim_kept) meant.push_back({k, *model, t.violations, t.notes});
+    if ((t.violations == 0) != searched.claim_kept) continue;
+    if (const std::optional<Model> model = bench_.build(group, free_ones[k].hypothesis))
+      meant.push_back({k, *model, t.violations, t.notes});
   }
   std::stable_sort(meant.begin(), meant.end(), [](const Meant& a, const Meant& b) {
     return std::pair(a.violations, a.notes) < std::pair(b.violations, b.notes);
@@ -31,7 +34,9 @@ bool Terms::explained(const Group& group, const std::vector<Scored>& free_ones, 
     };
     const std::size_t most = searched.misread ? most_misread : std::min(most_at_once, left_);
     const Judged judged{bench_.tolerance, bench_.apart, !searched.plain, searched.misread, most};
-    if (take(group, explain(meant, formulas, judged), free_ones)) return true;
+    const Explained found = explain(meant, formulas, judged);
+    bench_.ended_early = bench_.ended_early || found.work >= most;
+    if (take(group, found, free_ones)) return true;
   }
   return false;
 }
@@ -41,6 +46,7 @@ bool Terms::explained_beside_another(const Group& group, std::vector<Scored> wit
     return std::any_of(group.fields.begin(), group.fields.end(),
                        [&](std::size_t i) { return s.hypothesis[i] >= 0 && bench_.option(i, s.hypothesis[i]).rare; });
   };
+  if (left_ == 0) return false;
   sort_by(with_one, [&](const Scored& a) {
     return std::make_tuple(bench_.trouble(group, a.hypothesis).violations, !is_choice(a), a.residual);
   });

@@ -32,9 +32,9 @@ class Terms {
   Bench& bench_;
   Report& report_;
   // Numbers that may be computed for one of the searches, and for all that are still to come.
-  static constexpr std::size_t most_at_once = 60'000'000;
-  std::size_t left_ = 90'000'000;
-  static constexpr std::size_t most_misread = 20'000'000;  // last of all, when nothing may be left
+  static constexpr std::size_t most_at_once = 20'000'000;
+  std::size_t left_ = 30'000'000;
+  static constexpr std::size_t most_misread = 8'000'000;  // last of all, when nothing may be left
 };
 
 }  // namespace gradus::diagnosis

@@ -112,7 +112,6 @@ const std::vector<Function>& functions() {
       {"halves_exchanged", halves},
       {"reversed", backwards},
       {"mean", mean},
-      {"first_number", [](double* x, std::size_t n) { std::fill(x, x + n, x[0]); }},
       {"centred", centred},
       {"over_sum", over_sum},
       {"first_half_twice", first_half_twice},
@@ -895,10 +894,10 @@ std::vector<Grid> flows_of(const Node& n, const std::vector<const Grid*>& in, co
 }  // namespace
 
 void Plan::backward(const Grid& d_root, const Flow& flow, Arrays& into, const Saved* saved) const {
-  const auto read = [&](const Node* term) -> const Grid& {
-    if (!saved) return values_[index_.at(term)];
-    const auto instead = saved->find(term);
-    return instead == saved->end() ? values_[index_.at(term)] : instead->second;
+  const auto read = [&](std::size_t term) -> const Grid& {
+    if (!saved) return values_[term];
+    const auto instead = saved->find(terms_[term].get());
+    return instead == saved->end() ? values_[term] : instead->second;
   };
   std::vector<Grid> gradients(terms_.size());
   gradients.back() = d_root;
@@ -934,12 +933,12 @@ void Plan::backward(const Grid& d_root, const Flow& flow, Arrays& into, const Sa
       continue;
     }
     std::vector<const Grid*> in;
-    for (const Term& t : n.in) in.push_back(&read(t.get()));
-    std::vector<Grid> dx = flows_of(n, in, read(&n), dy, scene_);
+    for (std::size_t operand : operands_[at]) in.push_back(&read(operand));
+    std::vector<Grid> dx = flows_of(n, in, read(at), dy, scene_);
     for (std::size_t k = 0; k < dx.size(); ++k) {
       if (dx[k].x.empty()) continue;
       flow(n, k, dy, dx[k]);
-      add_to(gradients[index_.at(n.in[k].get())], std::move(dx[k]));
+      add_to(gradients[operands_[at][k]], std::move(dx[k]));
     }
   }
 }
@@ -1096,17 +1095,7 @@ std::string print(const Term& term, bool whole) {
     case Op::gather: {
       static const char* how[] = {"sum",   "mean", "mean over the real",      "largest", "smallest",
                                   "first", "last", "1/sqrt(T_enc) of the sum"};
-      const Order order = n.in[0]->op == Op::leaf ? n.in[0]->read.order : Order::kept;
-      const bool averaged = order == Order::mean || order == Order::mean_of_real;
-      if (n.gather == Gather::first && averaged) {  // the same at every position
-        Node plain = *n.in[0];
-        plain.read.order = Order::kept;
-        text = std::string("mean over ") + (order == Order::mean ? "i" : "the real i") + " of " + print_leaf(plain);
-      } else if (n.gather == Gather::first && order != Order::kept) {
-        text = print(n.in[0]);
-      } else {
-        text = std::string(how[static_cast<std::size_t>(n.gather)]) + " over i of " + bracketed(n.in[0]);
-      }
+      text = std::string(how[static_cast<std::size_t>(n.gather)]) + " over i of " + bracketed(n.in[0]);
       break;
     }
     case Op::join:

@@ -106,6 +106,7 @@ std::vector<Term> others(const Place& p) {
       {"s", Lies::step},      {"y_emb", Lies::step},  {"x", Lies::step},       {"c", Lies::step},
       {"htilde", Lies::step}, {"logits", Lies::step}, {"m", Lies::step},       {"cell_0", Lies::example},
       {"H", Lies::position},  {"query", Lies::step},  {"key", Lies::position}, {"value", Lies::position}};
+  std::vector<std::string> texts;  // of those found, as far as they were needed
   for (const auto& [name, lies] : arrays) {
     const Array* a = find(*p.plan.scene().arrays, name);
     if (std::string(name) == "H" && a && p.value.N == 1) add_summaries(p, *a, found);
@@ -118,11 +119,9 @@ std::vector<Term> others(const Place& p) {
     for (const Read& read : reads) {
       const Term t = leaf(name, lies, read);
       const bool same = p.term->op == Op::leaf && p.term->name == name;
-      const auto printed = print(t);
-      if (same || !can_be_read(p, *t) ||
-          std::any_of(found.begin(), found.end(), [&](const Term& f) { return print(f) == printed; }))
-        continue;
-      found.push_back(t);
+      if (same || !can_be_read(p, *t)) continue;
+      while (texts.size() < found.size()) texts.push_back(print(found[texts.size()]));
+      if (std::find(texts.begin(), texts.end(), print(t)) == texts.end()) found.push_back(t);
     }
   }
   return found;
@@ -249,14 +248,6 @@ const std::vector<Rule>& rules() {
        {"%o is missing", "缺少 %o"},
        [](const Place& p, std::vector<Term>& out) {
          if (is_vector(p)) out.push_back(outside(p.term, times(number(0), inside(p.term))));
-       }},
-      {"HALF_MISSING",
-       2,
-       {"%n stands where %o belongs: the product and the bias of one of the two vectors are missing",
-        "%o 的位置上写成了 %n：缺少其中一个向量的乘积与偏置"},
-       [](const Place& p, std::vector<Term>& out) {  // of W x + U s + b + b_u
-         if (p.term->role != "preactivation" || p.term->in.size() != 4) return;
-         for (std::size_t k : {0, 1}) out.push_back(copied(p.term, [k](Node& n) { n.in = {n.in[k], n.in[k + 2]}; }));
        }},
       {"TIME",
        2,
@@ -693,25 +684,25 @@ const std::vector<Rule>& rules() {
 
 // ---- where rules apply
 
-void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mistake&)>& visit) {
-  std::map<std::string, std::vector<Term>> alike;
-  for (const Term& t : plan.terms())
-    if (!t->role.empty()) alike[t->role].push_back(t);
+void each_mistake(const Plan& plan, bool deep, const std::function<bool(const Mistake&)>& visit) {
+  std::map<std::string, std::vector<std::size_t>> alike;  // the terms that play one part, by number
+  for (std::size_t k = 0; k < plan.terms().size(); ++k)
+    if (const std::string& role = plan.terms()[k]->role; !role.empty()) alike[role].push_back(k);
+  std::vector<std::vector<Term>> made(plan.terms().size());  // by the rule, of each term
   for (const Rule& rule : rules()) {
     if (rule.deep != deep) continue;
     for (std::size_t k = 0; k < plan.terms().size(); ++k) {
       const Term& term = plan.terms()[k];
-      const Place place{plan, term, plan.value(k)};
-      std::vector<Term> made;
-      rule.make(place, made);
-      for (const Term& to : made) {
+      made[k].clear();
+      rule.make({plan, term, plan.value(k)}, made[k]);
+      for (const Term& to : made[k]) {
         const auto& uses = plan.uses(term.get());
         Mistake m{&rule, {{{term.get(), to}}, nullptr, 0}, term, to};
-        visit(m);
+        if (!visit(m)) return;
         for (const auto& [user, at] : uses) {
           if (uses.size() < 2) break;
           m.change.user = user, m.change.place = at;
-          visit(m);
+          if (!visit(m)) return;
         }
         // One gate alone reads something else in its joined input.
         for (const auto& [join, part] : uses) {
@@ -722,27 +713,26 @@ void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mi
           m.change.terms = {{join, std::make_shared<const Node>(std::move(other))}};
           for (const auto& [user, at] : users) {
             m.change.user = user, m.change.place = at;
-            visit(m);
+            if (!visit(m)) return;
           }
         }
       }
     }
     // The same in all terms that play one part: every gate, every U.
     for (const auto& [role, terms] : alike) {
-      std::vector<std::vector<Term>> made(terms.size());
-      for (std::size_t k = 0; k < terms.size(); ++k) rule.make({plan, terms[k], plan.value(terms[k].get())}, made[k]);
-      const auto same = [&](const std::vector<Term>& m) { return m.size() == made[0].size(); };
-      if (terms.size() < 2 || !std::all_of(made.begin(), made.end(), same)) continue;
-      for (std::size_t v = 0; v < made[0].size(); ++v) {
-        Mistake m{&rule, {}, terms[0], made[0][v], true};
-        for (std::size_t k = 0; k < terms.size(); ++k) m.change.terms.emplace_back(terms[k].get(), made[k][v]);
-        visit(m);
+      const std::vector<Term>& first = made[terms[0]];
+      const auto same = [&](std::size_t k) { return made[k].size() == first.size(); };
+      if (terms.size() < 2 || !std::all_of(terms.begin(), terms.end(), same)) continue;
+      for (std::size_t v = 0; v < first.size(); ++v) {
+        Mistake m{&rule, {}, plan.terms()[terms[0]], first[v], true};
+        for (std::size_t k : terms) m.change.terms.emplace_back(plan.terms()[k].get(), made[k][v]);
+        if (!visit(m)) return;
       }
     }
   }
 }
 
-void each_forward_misread(const Plan& plan, const std::function<void(const Mistake&)>& visit) {
+void each_forward_misread(const Plan& plan, const std::function<bool(const Mistake&)>& visit) {
   static const Rule other = {"OTHER_TERM", 6, {"%n stands where %o belongs", "%o 的位置上写成了 %n"}, nullptr},
                     exchanged = {"EXCHANGED",
                                  6,
@@ -755,11 +745,11 @@ void each_forward_misread(const Plan& plan, const std::function<void(const Mista
     if (!is_value(k)) continue;
     for (const Term& to : unnamed(place(k))) {
       Mistake m{&other, {{{terms[k].get(), to}}, nullptr, 0}, terms[k], to};
-      visit(m);
+      if (!visit(m)) return;
       const auto& uses = plan.uses(terms[k].get());
       for (std::size_t i = 0; uses.size() > 1 && i < uses.size(); ++i) {
         m.change.user = uses[i].first, m.change.place = uses[i].second;
-        visit(m);
+        if (!visit(m)) return;
       }
     }
   }
@@ -769,7 +759,7 @@ void each_forward_misread(const Plan& plan, const std::function<void(const Mista
       if (!is_value(i) || !is_value(k) || x.D != y.D || x.N != y.N || x.T != y.T || x.D * x.N == 1) continue;
       const Term &a = terms[i], &b = terms[k];
       if (plan.contains(a.get(), b.get()) || plan.contains(b.get(), a.get())) continue;
-      visit({&exchanged, {{{a.get(), b}, {b.get(), a}}, nullptr, 0}, a, b});
+      if (!visit({&exchanged, {{{a.get(), b}, {b.get(), a}}, nullptr, 0}, a, b})) return;
     }
 }
 
@@ -1067,12 +1057,9 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
   const Called& what = called(plan, owner);
   Words where = {std::string("in ") + what.what.en, std::string("在") + what.what.zh + "中"};
   if (owners.size() > 1) {
-    Words list(owners[0]->label, owners[0]->label);
-    for (std::size_t k = 1; k < owners.size(); ++k) {
-      const std::string& one = owners[k]->label;
-      list += {(k + 1 < owners.size() ? ", " : " and ") + one, "、" + one};
-    }
-    where = {"in each of " + list.en, "在 " + list.zh + " 中"};
+    std::string list;
+    for (const Node* one : owners) list += (list.empty() ? "" : ", ") + one->label;
+    where = {"in each of " + list, "在 " + list + " 中"};
   }
   if (!formula.part.en.empty()) where.en += " of " + formula.part.en, where.zh = formula.part.zh + "：" + where.zh;
   // What all of them have in common is said without the gate's letter.
@@ -1088,7 +1075,7 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
   const std::string old_text = text_of(m.replaced);
   std::string new_text = text_of(m.replacement);
   if (new_text == old_text) new_text = print(inside(m.replacement));  // under the same name
-  const bool several = owners.size() > 1, itself = owner == m.replaced.get() && !several;
+  const bool several = owners.size() > 1;
   Words part;
   f.kind = Kind::convention;
   std::string owner_code = what.code;
@@ -1100,13 +1087,12 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
     f.code = weights_code(*m.replacement->attention, *m.replaced->attention);
     f.kind = f.code.rfind("MASK", 0) == 0 ? Kind::mask : f.code.rfind("SOFTMAX_AXIS", 0) == 0 ? Kind::axis : f.kind;
   } else {
+    const bool itself = owner == m.replaced.get() && !several;
     f.code = owner_code + "_" + (itself ? "" : slot(*m.replaced, owner_code) + "_") + m.rule->code;
   }
   for (auto* side : {&f.sentence.en, &f.sentence.zh}) {
     const bool zh = side == &f.sentence.zh;
-    std::string text = m.rule->sentence.in(zh ? Lang::zh : Lang::en);
-    if (itself && m.rule->code == std::string("MISSING"))
-      text = zh ? "%o 从未写入：" + owner->label + " 是 0" : "%o is never written: " + owner->label + " is 0";
+    std::string text = zh ? m.rule->sentence.zh : m.rule->sentence.en;
     text = replaced_in(text, "%o", old_text), text = replaced_in(text, "%n", new_text);
     text = replaced_in(text, "%p", zh ? part.zh : part.en);
     *side = (zh ? where.zh + "，" : where.en + ", ") + text;

@@ -38,11 +38,12 @@ struct Mistake {
   double fitted = 0;           // a number that was read off the trace; 0: none
 };
 
-// Calls visit for every mistake that the plain rules, or the deep ones, make of the formula.
-void each_mistake(const Plan& plan, bool deep, const std::function<void(const Mistake&)>& visit);
+// Calls visit for every mistake that the plain rules, or the deep ones, make of the formula, until visit says false.
+void each_mistake(const Plan& plan, bool deep, const std::function<bool(const Mistake&)>& visit);
 
-// A value that the formula computes on the way read where another of its size belongs, or two of them exchanged.
-void each_forward_misread(const Plan& plan, const std::function<void(const Mistake&)>& visit);
+// Likewise: a value that the formula computes on the way read where another of its size belongs, or two of them
+// exchanged.
+void each_forward_misread(const Plan& plan, const std::function<bool(const Mistake&)>& visit);
 
 // Terms with a number that is read off the trace: %n = k %o, or %o + k. distance(change, off) is how far the formula is
 // from what is wanted after a change, number by number in `off`.

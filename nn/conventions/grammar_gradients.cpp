@@ -415,14 +415,6 @@ const std::vector<SlopeRule>& slope_rules() {
        [](const Way& w, Grid& dx) {
          return each_weight(w, dx, [](double a, double d, double, double m) { return a * (d - m); });
        }},
-      {"SOFTMAX",
-       1,
-       {"the softmax's slope is alpha times the sum of alpha d_alpha: d_alpha itself is missing",
-        "softmax 的导数写成了 alpha 乘以 sum alpha d_alpha：缺少 d_alpha 本身"},
-       right_slope,
-       [](const Way& w, Grid& dx) {
-         return each_weight(w, dx, [](double a, double, double s, double) { return a * s; });
-       }},
       {"FACTOR_MISSING",
        1,
        {"%p is a product: on the way into %c the other factor is missing", "%p 是乘积：流入 %c 时缺少另一个因子"},
@@ -692,17 +684,6 @@ const std::vector<SlopeRule>& slope_rules() {
        {"of the gradient that flows from %p into %c, the first step's is lost", "从 %p 流入 %c 的梯度丢了第一步的"},
        add_all,
        [](const Way&, Grid& dx) { return at_places(dx, [](std::size_t, std::size_t t) { return t > 0; }); }},
-      {"TO_ONE_EXAMPLE",
-       4,
-       {"the gradient that flows from %p into %c is added to the first example's, whichever example it is of",
-        "从 %p 流入 %c 的梯度不论属于哪个样本，都加到了第一个样本上"},
-       {"add each example's gradient to its own row", "把每个样本的梯度加到它自己那一行"},
-       [](const Way& w, Grid& dx) {
-         if (dx.B < 2 || w.plan.scene().B != dx.B) return false;
-         const std::size_t each = dx.x.size() / dx.B;
-         for (std::size_t k = each; k < dx.x.size(); ++k) dx.x[k % each] += dx.x[k], dx.x[k] = 0;
-         return true;
-       }},
       {"FIRST_EXAMPLE",
        4,
        {"of the gradient that flows from %p into %c, the first example's alone is left",
@@ -793,34 +774,72 @@ class Backward {
   // Whether the rule has a meaning on these ways, and would change what flows there in a right backward.
   bool applies(const Wrong& wrong) {
     if (right_.empty()) {
-      right_.resize(models_.size());
-      for (std::size_t i = 0; i < models_.size(); ++i) {
-        right_[i].resize(plans_[i].size());
-        through(i, {}, &right_[i]);
-      }
+      std::vector<Right> right(models_.size());
+      for (std::size_t i = 0; i < models_.size(); ++i) through(i, {}, &right[i]);
+      right_ = std::move(right);
     }
     bool changes = false;
     for (const auto& [node, place] : wrong.ways) {
       bool flows_there = false;
       for (std::size_t k = 0; k < plans_[wrong.whole_model].size(); ++k) {
-        const auto& flows = right_[wrong.whole_model][k];
+        const auto& flows = right_[wrong.whole_model].flows[k];
         const auto at = flows.find({node, place});
         if ((k != wrong.formula && !wrong.in_every_formula) || at == flows.end()) continue;
         flows_there = true;
-        Grid dx = at->second.second;
-        if (!wrong.rule->change({*plans_[wrong.whole_model][k], *node, place, at->second.first}, dx)) return false;
-        changes = changes || dx.x != at->second.second.x;
+        changed_ = at->second.second;
+        if (!wrong.rule->change({*plans_[wrong.whole_model][k], *node, place, at->second.first}, changed_))
+          return false;
+        changes = changes || changed_.x != at->second.second.x;
       }
       if (!flows_there) return false;
     }
     return changes;
   }
 
+  // Whether what flows along these ways may reach that input: if it cannot, the input's gradient stays right.
+  bool leads_to(const Wrong& wrong, const std::string& input) const {
+    return std::any_of(wrong.ways.begin(), wrong.ways.end(), [&](const auto& way) {
+      const auto& [node, place] = way;
+      const Node* first = place == Plan::all_uses ? node : node->in[place].get();
+      const auto [known, is_new] = led_to_.try_emplace({wrong.whole_model, first});
+      if (is_new) {
+        std::set<const Node*> seen;
+        follow(wrong.whole_model, *first, seen, known->second);
+      }
+      return known->second.count(input) > 0;
+    });
+  }
+
  private:
-  // Gradients of everything that one set of formulas reads. A formula runs again until nothing that it gets changes: at
-  // most once a step, since a step reads only itself and what was before.
+  // Down to what a term reads, and on through the formulas that give it.
+  void follow(std::size_t i, const Node& node, std::set<const Node*>& seen, std::set<std::string>& inputs) const {
+    if (!seen.insert(&node).second) return;
+    for (const Term& in : node.in) follow(i, *in, seen, inputs);
+    if (node.op != Op::leaf && node.op != Op::matrix) return;
+    inputs.insert(node.name);
+    if (node.name == "s" || node.name == "m") inputs.insert(start_of(node.name));
+    for (const auto& [output, term] : models_[i].formulas)
+      if (output == node.name || (output == "s_0" && node.name == "s")) follow(i, *term, seen, inputs);
+  }
+
+  // The input that stands before the first of the states or memories.
+  std::string start_of(const std::string& name) const {
+    if (given_.kind == TraceKind::recurrent) return name == "s" ? "h0" : "c0";
+    return name == "s" ? "s_0" : "cell_0";
+  }
+
+  // What a right backward through one set of formulas ends with.
   using Flows = std::map<std::pair<const Node*, std::size_t>, std::pair<Grid, Grid>>;  // dy and dx of each way
-  Arrays through(std::size_t i, const std::vector<Wrong>& wrongs, std::vector<Flows>* seen = nullptr,
+  struct Right {
+    std::vector<Flows> flows;    // of each formula
+    std::vector<Arrays> shares;  // the gradients that each formula gives
+    std::vector<Vec> totals;     // and the one that it gets
+  };
+
+  // Gradients of everything that one set of formulas reads. A formula runs again until nothing that it gets changes: at
+  // most once a step, since a step reads only itself and what was before. Wrong ways begin where the right backward has
+  // ended, if it is known: what they do not lead to is there already.
+  Arrays through(std::size_t i, const std::vector<Wrong>& wrongs, Right* seen = nullptr,
                  const Misread* misread = nullptr) const {
     const WholeModel& model = models_[i];
     const std::size_t n = model.formulas.size();
@@ -829,6 +848,13 @@ class Backward {
     const Arrays seeds = seeds_of(i, given, misread ? misread->steps_left_out : 0);
     std::vector<Arrays> shares(n);
     std::vector<Vec> last(n);
+    if (!right_.empty() && !misread) {
+      shares = right_[i].shares, last = right_[i].totals;
+      for (const Wrong& wrong : wrongs)
+        for (std::size_t k = 0; k < n && wrong.whole_model == i; ++k)
+          if (wrong.formula == k || wrong.in_every_formula) last[k].clear();
+    }
+    if (seen) seen->flows.resize(n);
     bool changes = true;
     for (std::size_t round = 0; changes && round < model.scene.T + 2; ++round) {
       changes = false;
@@ -848,7 +874,7 @@ class Backward {
         shares[k].clear();
         const Plan& plan = *plans_[i][k];
         const Plan::Flow flow = [&](const Node& term, std::size_t place, const Grid& dy, Grid& dx) {
-          if (seen) (*seen)[k][{&term, place}] = {dy, dx};
+          if (seen) seen->flows[k][{&term, place}] = {dy, dx};
           if (misread && misread->flow) misread->flow(k, term, place, dy, dx);
           for (const Wrong& wrong : wrongs)
             for (const auto& [node, at] : wrong.ways)
@@ -871,6 +897,7 @@ class Backward {
           for (std::size_t j = 0; j < a.data.size(); ++j) to.data[j] += a.data[j];
       }
     if (misread && misread->result) misread->result(sum);
+    if (seen) seen->shares = std::move(shares), seen->totals = std::move(last);
     return sum;
   }
 
@@ -939,11 +966,8 @@ class Backward {
       const bool state = name == "s" || name == "m";
       const std::size_t k = m.direction;
       if (state) {
-        const std::string start = given_.kind == TraceKind::recurrent ? name == "s" ? "h0" : "c0"
-                                  : name == "s"                       ? "s_0"
-                                                                      : "cell_0";
         const std::size_t d = a.dim(2), first = given_.kind == TraceKind::recurrent ? k * a.dim(0) * d : 0;
-        if (Array* to = sum_of(start))
+        if (Array* to = sum_of(start_of(name)))
           for (std::size_t b = 0; b < a.dim(0); ++b)
             for (std::size_t j = 0; j < d; ++j) add(*to, first + b * d + j, a.at({b, 0, j}));
       } else if (name == "x" && given_.kind == TraceKind::recurrent) {
@@ -962,7 +986,9 @@ class Backward {
   const BackwardCase& given_;
   std::vector<WholeModel> models_;
   std::vector<std::vector<std::unique_ptr<Plan>>> plans_;
-  std::vector<std::vector<Flows>> right_;
+  Grid changed_;              // of the way that is looked at; it keeps its memory
+  std::vector<Right> right_;  // of each set of formulas, once it is asked for
+  mutable std::map<std::pair<std::size_t, const Node*>, std::set<std::string>> led_to_;  // the inputs below a term
 };
 
 // Largest difference of one gradient, relative to its largest number; one that theory makes 0 is rounding beside the
@@ -1044,7 +1070,11 @@ class Explanation {
 
   std::vector<Finding> find() {
     list_ways();
-    for (const Wrong& wrong : all_) attempt({wrong});
+    // A way that leads to no wrong gradient explains none, and no backward needs to run to see it.
+    for (const Wrong& wrong : all_)
+      if (std::any_of(wrong_names_.begin(), wrong_names_.end(),
+                      [&](const auto& gradient) { return gradient.second && leads_to(wrong, gradient.first); }))
+        attempt({wrong});
     if (hits_.empty()) {
       if (auto cut = truncated()) return {*cut};
       if (auto wrong = misread()) return {*wrong};
@@ -1061,14 +1091,23 @@ class Explanation {
     int plainness = 0;
     std::size_t ways = 0;
   };
+  // One wrong way that explains some of the wrong gradients: how many, and the others.
+  struct Part {
+    std::size_t count;
+    Wrong wrong;
+    std::vector<std::string> left;
+  };
   using Ways = std::vector<std::pair<const Node*, std::size_t>>;
 
+  bool is_as_given(const std::string& name, const Arrays& got) const {
+    const Array& g = given_.gradients->at(name);
+    return difference(of_uses(got, given_.uses(name), g.shape), g, largest_) < given_.bound;
+  }
   // Of the wrong gradients those that are explained; nothing where a right one would not be right.
   std::size_t explained(const Arrays& got, bool all) const {
     std::size_t count = 0;
     for (const auto& [name, is_wrong] : wrong_names_) {
-      const Array& g = given_.gradients->at(name);
-      const bool same = difference(of_uses(got, given_.uses(name), g.shape), g, largest_) < given_.bound;
+      const bool same = is_as_given(name, got);
       if (!same && (all || !is_wrong)) return 0;
       count += same && is_wrong;
     }
@@ -1079,6 +1118,11 @@ class Explanation {
         std::count_if(wrong_names_.begin(), wrong_names_.end(), [](const auto& one) { return one.second; }));
   }
 
+  bool leads_to(const Wrong& wrong, const std::string& gradient) const {
+    const std::vector<std::string> uses = given_.uses(gradient);
+    return std::any_of(uses.begin(), uses.end(), [&](const auto& use) { return backward_.leads_to(wrong, use); });
+  }
+
   void attempt(const std::vector<Wrong>& wrongs) {
     try {
       for (const Wrong& wrong : wrongs)
@@ -1086,7 +1130,11 @@ class Explanation {
       Arrays got = backward_.run(wrongs);
       const std::size_t n = explained(got, wrongs.size() > 1);
       if (!n) return;
-      if (wrongs.size() == 1) partly_.emplace_back(n, wrongs[0]);
+      if (wrongs.size() == 1) {
+        partly_.push_back({n, wrongs[0], {}});
+        for (const auto& [name, is_wrong] : wrong_names_)
+          if (!is_as_given(name, got)) partly_.back().left.push_back(name);
+      }
       if (n < wrong_ones()) return;
       Hit hit{wrongs, std::move(got), 0, 0};
       for (const Wrong& wrong : wrongs) {
@@ -1102,16 +1150,17 @@ class Explanation {
   // Of two wrong ways the gradients that one of them alone stands before show the one.
   void attempt_two() {
     constexpr std::size_t most_first = 3, most_pairs = 1500;
-    std::stable_sort(partly_.begin(), partly_.end(), [](const auto& a, const auto& b) {
-      return std::make_pair(-static_cast<long>(a.first), a.second.rule->plainness) <
-             std::make_pair(-static_cast<long>(b.first), b.second.rule->plainness);
+    std::stable_sort(partly_.begin(), partly_.end(), [](const Part& a, const Part& b) {
+      return std::make_pair(-static_cast<long>(a.count), a.wrong.rule->plainness) <
+             std::make_pair(-static_cast<long>(b.count), b.wrong.rule->plainness);
     });
     if (partly_.size() > most_first) partly_.resize(most_first);
     std::size_t pairs = 0;
     for (int plainness = 1; plainness <= 2 && hits_.empty(); ++plainness)
-      for (const auto& [n, first] : std::vector<std::pair<std::size_t, Wrong>>(partly_))
+      for (const auto& [count, first, left] : partly_)
         for (const Wrong& second : all_)
-          if (second.rule->plainness == plainness && second.ways != first.ways && pairs++ < most_pairs)
+          if (second.rule->plainness == plainness && second.ways != first.ways && pairs++ < most_pairs &&
+              std::all_of(left.begin(), left.end(), [&](const auto& name) { return leads_to(second, name); }))
             attempt({first, second});
   }
 
@@ -1216,9 +1265,7 @@ class Explanation {
     const Node& operand = whole ? *node : *node->in[place];
     std::string owner =
         part_code(plan, whole && !plan.uses(node).empty() && node->label.empty() ? plan.uses(node)[0].first : node);
-    bool several = wrong.ways.size() > 1 || wrong.in_every_formula;
-    if (whole && node->op == Op::leaf)  // what several gates read, as an input, is no one gate's
-      for (const auto& [user, at] : plan.uses(node)) several = several || part_code(plan, user) != owner;
+    const bool several = wrong.ways.size() > 1 || wrong.in_every_formula;
     if (several) owner = owner.substr(0, owner.find('_'));
     Finding f;
     // A slope is the term's own, and a named term needs no second name.
@@ -1353,7 +1400,7 @@ class Explanation {
   double largest_ = 0;
   std::map<std::string, bool> wrong_names_;  // of the gradients that are compared; true where one is wrong
   std::vector<Wrong> all_;
-  std::vector<std::pair<std::size_t, Wrong>> partly_;  // how many wrong gradients one wrong way explains
+  std::vector<Part> partly_;
   std::vector<Hit> hits_;
 };
 

@@ -131,8 +131,11 @@ class Search {
   }
 
  private:
+  bool spent() const { return out_.work >= judged_.most; }
+
   // Models with so many violations of the claim: the hits of each failing output, of the models where fewest fail.
   bool search(std::size_t violations, bool fitted) {
+    if (out_.work > 0 && spent()) return false;
     struct Tried {
       std::size_t meant;
       std::vector<Formula> formulas;
@@ -195,6 +198,7 @@ class Search {
   std::vector<Hit> hits_of(std::size_t meant, const Formula& formula, const std::shared_ptr<const Plan>& plan,
                            bool fitted) {
     std::vector<Hit> hits;
+    if (spent()) return hits;
     const std::size_t rows =
         formula.counts.empty()
             ? formula.wanted.dim(0) * formula.wanted.dim(1)
@@ -208,7 +212,7 @@ class Search {
     const Glimpse glimpse(formula, plan);
     if (fitted) {
       const auto distance = [&](const Change& change, Grid& off) {
-        if (out_.work >= judged_.most) return infinite;
+        if (spent()) return infinite;
         ++out_.tried;
         return difference(plan->changed(change, &out_.work), formula, &off);
       };
@@ -220,18 +224,19 @@ class Search {
       });
     } else {
       const auto visit = [&](const Mistake& m) {
-        if (out_.work >= judged_.most) return;
+        if (spent()) return false;
         ++out_.tried;
         try {
           const double least = glimpse.least(m.change, out_.work);
           if (least >= far) {
             out_.next = std::min(out_.next, least);
-            return;
+            return true;
           }
           take(m, difference(plan->changed(m.change, &out_.work), formula));
         } catch (const std::invalid_argument&) {
           // sizes that do not go together
         }
+        return true;
       };
       if (judged_.misread) each_forward_misread(*plan, visit);
       else each_mistake(*plan, judged_.deep, visit);

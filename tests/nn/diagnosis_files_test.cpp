@@ -9,12 +9,14 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <random>
 #include <sstream>
 #include <string>
 #include <system_error>
 
 #include "nn/conventions/diagnosis.h"
 #include "nn/conventions/diagnosis_examples.h"
+#include "nn/conventions/reference/decoder.h"
 #include "nn/formats/json.h"
 #include "nn/formats/npy.h"
 #include "nn/formats/safetensors.h"
@@ -533,6 +535,28 @@ TEST_CASE("verdict: text in two languages and JSON say the same") {
   CHECK(diagnose_file(path, "nobody1999").exit_status == 3);
 }
 
+namespace {
+
+// Bahdanau's decoder with states of d numbers, B 8, T_dec and T_enc 20.
+Arrays wide_decoder(std::size_t d) {
+  std::mt19937_64 draw(3);
+  std::normal_distribution<double> normal;
+  Arrays a;
+  const auto add = [&](const char* name, const reference::Dims& shape) {
+    Array& x = a[name] = Array(shape);
+    const double size = shape.size() == 2 ? 1 / std::sqrt(static_cast<double>(shape[1])) : 1;
+    for (double& v : x.data) v = size * normal(draw);
+  };
+  add("H", {8, 20, 2 * d}), add("y_emb", {8, 20, d}), add("s_0", {8, d});
+  add("W_a", {d, d}), add("U_a", {d, 2 * d}), add("v_a", {d});
+  add("W", {3 * d, 3 * d}), add("U", {3 * d, d});
+  Arrays made = reference::decode(reference::bahdanau2014(), a);
+  a.merge(made);
+  return a;
+}
+
+}  // namespace
+
 TEST_CASE("diagnosis: a full diagnosis of a decoder takes less than a second, wrong or unknown, small or large") {
   // The least of three: what other programs do to the caches and the clock of a core only ever adds to processor time.
   const auto seconds = [](const Trace& t, std::string& code) {
@@ -554,4 +578,22 @@ TEST_CASE("diagnosis: a full diagnosis of a decoder takes less than a second, wr
   for (double& x : strange.at("alpha").data) x = x * x / (1 + x);
   CHECK(seconds(make_trace(strange), code) < 1 * testing::slower);
   CHECK(code == "UNKNOWN");
+  Meta meta;
+  meta.claims = "bahdanau2014";
+  CHECK(seconds(make_trace(wide_decoder(64), meta), code) < 1 * testing::slower);
+  CHECK(code == "");
+  Arrays wide = wide_decoder(32);
+  Array& s = wide.at("s");
+  for (std::size_t k = 0; k < s.data.size(); ++k)
+    if (k / s.dim(2) % s.dim(1)) s.data[k] += 0.3 * std::sin(s.data[k]);
+  CHECK(seconds(make_trace(wide, meta), code) < 1 * testing::slower);
+  CHECK(code == "UNKNOWN");
+  // Decoders of the exams that took about two seconds and more.
+  for (const std::string name :
+       {"mutation/033_luong_DROPTERM", "mutation/024_luong_SWAPVAR", "mutation/007_bahdanau_USEVAR",
+        "mutation/second/030_luong_SWAPVAR", "exam11/case08"}) {
+    CAPTURE(name);
+    const std::string path = GRADUS_SOURCE_ROOT "/tests/fixtures/" + name + ".safetensors";
+    CHECK(seconds(read_trace(path), code) < 1 * testing::slower);
+  }
 }

@@ -63,14 +63,18 @@ Vec matvec(const Array& W, Row x) { return matvec(W, x, 0, W.dim(0)); }
 Vec matvec(const Array& W, Row x, std::size_t first, std::size_t rows) {
   if (W.shape.size() != 2 || W.dim(1) != x.size() || W.dim(0) < first + rows)
     misfit("W x", to_string(W.shape), x.size());
-  Vec y;
-  y.reserve(rows);
-  const double* w = W.data.data() + first * x.size();
-  for (std::size_t r = 0; r < rows; ++r) {
-    double sum = 0;
-    for (const double v : x) sum += *w++ * v;
-    y.push_back(sum);
+  Vec y(rows);
+  const std::size_t n = x.size();
+  const double* w = W.data.data() + first * n;
+  std::size_t r = 0;
+  for (; r + 4 <= rows; r += 4, w += 4 * n) {  // four sums at a time: none waits for the others
+    double a = 0, b = 0, c = 0, d = 0;
+    for (std::size_t k = 0; k < n; ++k)
+      a += w[k] * x[k], b += w[n + k] * x[k], c += w[2 * n + k] * x[k], d += w[3 * n + k] * x[k];
+    y[r] = a, y[r + 1] = b, y[r + 2] = c, y[r + 3] = d;
   }
+  for (; r < rows; ++r, w += n)
+    for (std::size_t k = 0; k < n; ++k) y[r] += w[k] * x[k];
   return y;
 }
 
