@@ -231,6 +231,25 @@ std::size_t weight(const Verdict& v) {
   return sum;
 }
 
+// Where neither the weights nor the owner says how many heads there are, a mistake may be known by the right number
+// alone: each that divides the width of W_Q is tried, until one leaves nothing without a name.
+Verdict with_other_heads(const Trace& trace, const Options& options, Verdict verdict) {
+  const std::size_t d = get(trace.arrays, "W_Q").dim(0);
+  for (std::size_t heads = 2; heads <= d && verdict.find("UNKNOWN"); ++heads) {
+    if (d % heads != 0) continue;
+    Trace other = trace;
+    other.meta.heads = heads, other.heads_known = true;
+    Verdict v = judge(other, options);
+    v.tried += verdict.tried, v.work += verdict.work;
+    const std::string n = std::to_string(heads);
+    v.notes.push_back({"the number of heads is not in the file: with " + n + " the numbers are explained",
+                       "文件中没有头数：按 " + n + " 个头能够解释这些数值"});
+    if (v.find("UNKNOWN")) verdict.tried = v.tried, verdict.work = v.work;
+    else verdict = std::move(v);
+  }
+  return verdict;
+}
+
 }  // namespace
 
 Verdict diagnose(const Trace& trace, const Options& options) {
@@ -245,6 +264,7 @@ Verdict diagnose(const Trace& trace, const Options& options) {
     rest.checked = true, rest.agreement = infinite;
     return rest;
   }
+  if (unknown && !trace.heads_known && trace.meta.heads == 1) verdict = with_other_heads(trace, options, verdict);
   for (const Unwritten& gap : without_the_unwritten(trace)) {
     Verdict rest = judge(gap.rest, options);
     if (!rest.checked || weight(rest) + 1 >= weight(verdict)) continue;

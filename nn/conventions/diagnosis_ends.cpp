@@ -57,6 +57,17 @@ std::vector<Taken> all_that_can_be_taken(const Whole& w) {
     if (const Array* a = find(w.right, name))
       for (std::size_t i = 0; i < a->dim(0); ++i)
         add(numbered(name, i), [&](std::size_t b) { return copy(a->row({i, b})); });
+  for (const char* name : {"h_n", "c_n"})
+    if (const Array* a = find(w.right, name); a && w.B > 1)
+      for (std::size_t i = 0; i < a->dim(0); ++i) {
+        const Words last = numbered(name, i);
+        add({"the last example's " + last.en +
+                 " in row 0 and zeros in the others, every example being written to row 0,",
+             "最后一个样本的 " + last.zh + "（在第 0 行，其余各行为零：每个样本都写进了第 0 行）"},
+            [&, i](std::size_t b) {
+              return b == 0 ? copy(a->row({i, w.B - 1})) : Vec(w.d);
+            });
+      }
   if (const Array* c = find(w.right, "c_n"))
     for (std::size_t i = 0; i < c->dim(0); ++i) {
       const Words what = numbered("c_n", i);
@@ -132,6 +143,11 @@ std::vector<Taken> all_that_can_be_taken(const Whole& w) {
       one("the last real position", "最后一个真实位置",
           [&](std::size_t b) { return std::max<std::size_t>(w.real(b), 1) - 1; });
       one("the last position, padding included", "最后一个位置（含填充）", [&](std::size_t) { return T - 1; });
+      add({name + " of the first example at each one's own last real position",
+           name + "（第一个样本的，取各样本自己的最后一个真实位置）"},
+          [&, i](std::size_t b) {
+            return copy((*list)[i].row({0, std::max<std::size_t>(w.real(b), 1) - 1}));
+          });
     }
   return all;
 }

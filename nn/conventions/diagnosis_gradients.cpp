@@ -889,7 +889,8 @@ class Gradients {
     double off = 0, size = 0;
     for (std::size_t i = 0; i < a.size(); ++i)
       off = std::max(off, std::fabs(a[i] - k * d[i])), size = std::max(size, std::fabs(a[i]));
-    if (dd == 0 || a.size() < 2 || off > 10 * bound() * size) return false;
+    // A fitted factor explains a little of anything.
+    if (dd == 0 || a.size() < 2 || off > std::min(10 * bound(), 0.05 * std::fabs(k - 1)) * size) return false;
     if (std::fabs(k + 1) < 1e-3)
       add(w.name, "GRAD_SIGN", Kind::graph, {"the gradient of % has the wrong sign", "% 的梯度符号相反"},
           {"remove the minus sign from its backward", "去掉反向里的负号"});

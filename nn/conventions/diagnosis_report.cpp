@@ -283,6 +283,7 @@ void Report::agrees_to_few_digits(const Group& group, double residual) {
 }
 
 void Report::say_subject() {
+  if (!bench_.trace.behind_the_end.empty()) padding = {bench_.trace.behind_the_end};
   const char* cell = std::holds_alternative<GruConvention>(bench_.base.decoder.cell)    ? "GRU"
                      : std::holds_alternative<LstmConvention>(bench_.base.decoder.cell) ? "LSTM"
                                                                                         : "Elman";
@@ -299,9 +300,6 @@ void Report::say_subject() {
                        std::string(cell) + (bench_.trace.layers > 1 ? "，" + n + " 层" : "") +
                            (bench_.trace.directions > 1 ? "，双向" : "")};
   }
-  if (bench_.single)
-    verdict.notes.push_back({"the numbers are float32: agreement is judged at 1e-5, difference at 1e-3",
-                             "数值为 float32：以 1e-5 判一致，以 1e-3 判不同"});
 }
 
 void Report::conclude() {
@@ -319,6 +317,10 @@ void Report::conclude() {
       f.fix = {"apply tanh first, then v_a", "先做 tanh，再乘 v_a"};
     }
   note_unused_context();
+  if (bench_.single && half_where_.en.empty())
+    verdict.notes.insert(verdict.notes.begin(),
+                         {"the numbers are float32: agreement is judged at 1e-5, difference at 1e-3",
+                          "数值为 float32：以 1e-5 判一致，以 1e-3 判不同"});
   if (!half_where_.en.empty()) {
     const Words n = digits(half_residual_);
     const std::string type = bench_.half == Half::float16 ? "float16" : "bfloat16";
@@ -398,7 +400,16 @@ void Report::name_hybrid() {
     verdict.notes.push_back({"this is the decoder of Bahdanau et al. 2014", "这是 Bahdanau 2014 的解码器"});
   else if (now && luong && !early)
     verdict.notes.push_back({"this is the decoder of Luong et al. 2015", "这是 Luong 2015 的解码器"});
-  else if (prev || now)
+  else if ((prev && additive) || (now && luong)) {
+    const bool known = std::any_of(verdict.choices.begin(), verdict.choices.end(),
+                                   [](const std::string& choice) { return choice.starts_with("input="); });
+    const std::string whose = prev ? "Bahdanau" : "Luong";
+    if (known)
+      verdict.notes.push_back(
+          {"a hybrid: " + whose + "'s score and query, but the cell " + (early ? "reads" : "does not read") +
+               " the context of its own step",
+           "混合：打分与查询同 " + whose + "，但循环单元" + (early ? "读" : "不读") + "本步的上下文"});
+  } else if (prev || now)
     verdict.notes.push_back({std::string("a hybrid: ") +
                                  (luong      ? "Luong's"
                                   : additive ? "Bahdanau's"

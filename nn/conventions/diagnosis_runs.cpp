@@ -340,8 +340,8 @@ bool explained_by_outputs(Bench& bench, Report& report, const Group& group, cons
          [](S t, S n, S b) {
            return Spot({b, std::min(t + 1, n - 1)});
          });
-    take("RUN_OUTPUT_OTHER_STEP", "h_{t+1}, 0 behind the end, at the last position its own",
-         "h_{t+1}（末尾之后是 0，最后位置是自己的）", [T](S t, S n, S b) {
+    take("RUN_OUTPUT_OTHER_STEP", "h_{t+1}, which behind the end of a sequence is 0; at the last position its own",
+         "h_{t+1}（序列结束之后它是 0；最后位置是自己的）", [T](S t, S n, S b) {
            return t + 1 < n ? Spot({b, t + 1}) : n == T ? Spot({b, t}) : Spot();
          });
     take("RUN_OUTPUT_OTHER_STEP", "h_{t-1}, at position 1 its own", "h_{t-1}（位置 1 是自己的）", [](S t, S, S b) {
@@ -363,6 +363,12 @@ bool explained_by_outputs(Bench& bench, Report& report, const Group& group, cons
     take("RUN_OUTPUT_OTHER_EXAMPLE", "h_t of the first example", "第一个样本的 h_t", [](S t, S, S) {
       return Spot({0, t});
     });
+    take("RUN_OUTPUT_ONE_EXAMPLE", "0 but in row 0, to which every example is written: the last one's h_t stands there",
+         "除第 0 行外都是 0：每个样本都写到那里，留下的是最后一个的 h_t", [B, real](S t, S, S b) {
+           for (S last = B; b == 0 && last-- > 0;)
+             if (t < real(last)) return Spot({last, t});
+           return Spot();
+         });
     for (const long by : {-1L, 1L})
       ways.push_back({"RUN_OUTPUT_OTHER_STEP", by < 0 ? "h_{t-1}" : "h_{t+1}", by < 0 ? "h_{t-1}" : "h_{t+1}",
                       [by, T, d, own](const Array& of, std::size_t b, std::size_t t, std::size_t first) {
@@ -429,7 +435,7 @@ bool explained_by_outputs(Bench& bench, Report& report, const Group& group, cons
       f.where = bench.where_of(group);
       f.sentence = {"the states are right inside; what is handed out" + whose.en + " is " + used +
                         (size.empty() || !plain ? "" : " (" + factor + " is " + size + ")") + ", where h_t belongs",
-                    "内部的状态是对的；交出的" + whose.zh + "输出是 " + used + "，应为 h_t"};
+                    "内部的状态是对的；交出的" + whose.zh + "输出是 " + (plain ? used : way->used_zh) + "，应为 h_t"};
       f.used = "output_t = " + used;
       f.paper = "output_t = h_t";
       f.fix = {"hand out h_t as the cell gives it", "原样交出循环单元给出的 h_t"};

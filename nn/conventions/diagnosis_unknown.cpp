@@ -122,6 +122,8 @@ std::pair<Kind, Words> kind_from_invariants(Bench& bench, const Group& group, co
     return {Kind::convention,
             {"; only the first step disagrees: what it is given in the place of a step before it is wrong",
              "；只有第一步不符：它得到的、代替前一步的东西不对"}};
+  if (in(Stage::run) && group.outputs.size() > 1 && bench.agrees_on("h", group, tried))
+    return {Kind::convention, {"; h agrees, the final states do not", "；h 相符，最终状态不符"}};
   if (in(Stage::run) && bench.trace.directions == 2 && bench.trace.layers == 1) {
     if (const auto seen = half_that_agrees(bench, group, tried)) return *seen;
   }
@@ -146,6 +148,8 @@ void unknown(Bench& bench, Report& report, const Group& group, const std::vector
   f.where = bench.where_of(group);
   const auto [kind, seen] = kind_from_invariants(bench, group, tried);
   f.kind = kind;
+  if (group.stages[0] == Stage::run && group.outputs.size() > 1 && bench.agrees_on("h", group, tried))
+    f.where = {"the final states (h_n, c_n)", "最终状态（h_n、c_n）"};
   f.sentence = {"no known convention or mistake gives these numbers" + seen.en,
                 "没有已知的约定或错误能得到这些数值" + seen.zh};
   f.fix = {"compare " + f.where.en + " with the formula of the paper, term by term",

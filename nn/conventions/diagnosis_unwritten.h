@@ -13,8 +13,9 @@ struct Unwritten {
   Trace rest;
   Finding finding;
 };
-// A decoder's outputs that are 0 everywhere, and decoders whose last step is 0 in every output. Zeros may be right: only a
-// trace that is better explained without them tells.
+// Outputs of a decoder or of heads that are 0 everywhere, or at some steps as where a step wrote to another's place, and
+// decoders whose last step is 0 in every output. Zeros may be right: only a trace that is better explained without them
+// tells.
 std::vector<Unwritten> without_the_unwritten(const Trace& trace);
 
 }  // namespace gradus::diagnosis

@@ -112,6 +112,7 @@ const std::vector<Function>& functions() {
       {"halves_exchanged", halves},
       {"reversed", backwards},
       {"mean", mean},
+      {"first_number", [](double* x, std::size_t n) { std::fill(x, x + n, x[0]); }},
       {"centred", centred},
       {"over_sum", over_sum},
       {"first_half_twice", first_half_twice},
@@ -1095,7 +1096,17 @@ std::string print(const Term& term, bool whole) {
     case Op::gather: {
       static const char* how[] = {"sum",   "mean", "mean over the real",      "largest", "smallest",
                                   "first", "last", "1/sqrt(T_enc) of the sum"};
-      text = std::string(how[static_cast<std::size_t>(n.gather)]) + " over i of " + bracketed(n.in[0]);
+      const Order order = n.in[0]->op == Op::leaf ? n.in[0]->read.order : Order::kept;
+      const bool averaged = order == Order::mean || order == Order::mean_of_real;
+      if (n.gather == Gather::first && averaged) {  // the same at every position
+        Node plain = *n.in[0];
+        plain.read.order = Order::kept;
+        text = std::string("mean over ") + (order == Order::mean ? "i" : "the real i") + " of " + print_leaf(plain);
+      } else if (n.gather == Gather::first && order != Order::kept) {
+        text = print(n.in[0]);
+      } else {
+        text = std::string(how[static_cast<std::size_t>(n.gather)]) + " over i of " + bracketed(n.in[0]);
+      }
       break;
     }
     case Op::join:

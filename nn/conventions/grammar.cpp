@@ -249,6 +249,14 @@ const std::vector<Rule>& rules() {
        [](const Place& p, std::vector<Term>& out) {
          if (is_vector(p)) out.push_back(outside(p.term, times(number(0), inside(p.term))));
        }},
+      {"HALF_MISSING",
+       2,
+       {"%n stands where %o belongs: the product and the bias of one of the two vectors are missing",
+        "%o 的位置上写成了 %n：缺少其中一个向量的乘积与偏置"},
+       [](const Place& p, std::vector<Term>& out) {  // of W x + U s + b + b_u
+         if (p.term->role != "preactivation" || p.term->in.size() != 4) return;
+         for (std::size_t k : {0, 1}) out.push_back(copied(p.term, [k](Node& n) { n.in = {n.in[k], n.in[k + 2]}; }));
+       }},
       {"TIME",
        2,
        {"%n is read where %o belongs: the time is wrong", "读了 %n，应读 %o：时刻不对"},
@@ -1057,9 +1065,12 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
   const Called& what = called(plan, owner);
   Words where = {std::string("in ") + what.what.en, std::string("在") + what.what.zh + "中"};
   if (owners.size() > 1) {
-    std::string list;
-    for (const Node* one : owners) list += (list.empty() ? "" : ", ") + one->label;
-    where = {"in each of " + list, "在 " + list + " 中"};
+    Words list(owners[0]->label, owners[0]->label);
+    for (std::size_t k = 1; k < owners.size(); ++k) {
+      const std::string& one = owners[k]->label;
+      list += {(k + 1 < owners.size() ? ", " : " and ") + one, "、" + one};
+    }
+    where = {"in each of " + list.en, "在 " + list.zh + " 中"};
   }
   if (!formula.part.en.empty()) where.en += " of " + formula.part.en, where.zh = formula.part.zh + "：" + where.zh;
   // What all of them have in common is said without the gate's letter.
@@ -1075,7 +1086,7 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
   const std::string old_text = text_of(m.replaced);
   std::string new_text = text_of(m.replacement);
   if (new_text == old_text) new_text = print(inside(m.replacement));  // under the same name
-  const bool several = owners.size() > 1;
+  const bool several = owners.size() > 1, itself = owner == m.replaced.get() && !several;
   Words part;
   f.kind = Kind::convention;
   std::string owner_code = what.code;
@@ -1087,12 +1098,13 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
     f.code = weights_code(*m.replacement->attention, *m.replaced->attention);
     f.kind = f.code.rfind("MASK", 0) == 0 ? Kind::mask : f.code.rfind("SOFTMAX_AXIS", 0) == 0 ? Kind::axis : f.kind;
   } else {
-    const bool itself = owner == m.replaced.get() && !several;
     f.code = owner_code + "_" + (itself ? "" : slot(*m.replaced, owner_code) + "_") + m.rule->code;
   }
   for (auto* side : {&f.sentence.en, &f.sentence.zh}) {
     const bool zh = side == &f.sentence.zh;
-    std::string text = zh ? m.rule->sentence.zh : m.rule->sentence.en;
+    std::string text = m.rule->sentence.in(zh ? Lang::zh : Lang::en);
+    if (itself && m.rule->code == std::string("MISSING"))
+      text = zh ? "%o 从未写入：" + owner->label + " 是 0" : "%o is never written: " + owner->label + " is 0";
     text = replaced_in(text, "%o", old_text), text = replaced_in(text, "%n", new_text);
     text = replaced_in(text, "%p", zh ? part.zh : part.en);
     *side = (zh ? where.zh + "，" : where.en + ", ") + text;

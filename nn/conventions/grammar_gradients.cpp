@@ -415,6 +415,14 @@ const std::vector<SlopeRule>& slope_rules() {
        [](const Way& w, Grid& dx) {
          return each_weight(w, dx, [](double a, double d, double, double m) { return a * (d - m); });
        }},
+      {"SOFTMAX",
+       1,
+       {"the softmax's slope is alpha times the sum of alpha d_alpha: d_alpha itself is missing",
+        "softmax 的导数写成了 alpha 乘以 sum alpha d_alpha：缺少 d_alpha 本身"},
+       right_slope,
+       [](const Way& w, Grid& dx) {
+         return each_weight(w, dx, [](double a, double, double s, double) { return a * s; });
+       }},
       {"FACTOR_MISSING",
        1,
        {"%p is a product: on the way into %c the other factor is missing", "%p 是乘积：流入 %c 时缺少另一个因子"},
@@ -684,6 +692,17 @@ const std::vector<SlopeRule>& slope_rules() {
        {"of the gradient that flows from %p into %c, the first step's is lost", "从 %p 流入 %c 的梯度丢了第一步的"},
        add_all,
        [](const Way&, Grid& dx) { return at_places(dx, [](std::size_t, std::size_t t) { return t > 0; }); }},
+      {"TO_ONE_EXAMPLE",
+       4,
+       {"the gradient that flows from %p into %c is added to the first example's, whichever example it is of",
+        "从 %p 流入 %c 的梯度不论属于哪个样本，都加到了第一个样本上"},
+       {"add each example's gradient to its own row", "把每个样本的梯度加到它自己那一行"},
+       [](const Way& w, Grid& dx) {
+         if (dx.B < 2 || w.plan.scene().B != dx.B) return false;
+         const std::size_t each = dx.x.size() / dx.B;
+         for (std::size_t k = each; k < dx.x.size(); ++k) dx.x[k % each] += dx.x[k], dx.x[k] = 0;
+         return true;
+       }},
       {"FIRST_EXAMPLE",
        4,
        {"of the gradient that flows from %p into %c, the first example's alone is left",
@@ -1265,7 +1284,9 @@ class Explanation {
     const Node& operand = whole ? *node : *node->in[place];
     std::string owner =
         part_code(plan, whole && !plan.uses(node).empty() && node->label.empty() ? plan.uses(node)[0].first : node);
-    const bool several = wrong.ways.size() > 1 || wrong.in_every_formula;
+    bool several = wrong.ways.size() > 1 || wrong.in_every_formula;
+    if (whole && node->op == Op::leaf)  // what several gates read, as an input, is no one gate's
+      for (const auto& [user, at] : plan.uses(node)) several = several || part_code(plan, user) != owner;
     if (several) owner = owner.substr(0, owner.find('_'));
     Finding f;
     // A slope is the term's own, and a named term needs no second name.

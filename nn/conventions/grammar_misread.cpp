@@ -738,8 +738,10 @@ class Misreadings {
         Misread alone;
         alone.sentence = {"in the backward of " + name + ", the difference of the two states is missing as a factor",
                           "在 " + name + " 的反向中，缺少因子：两个状态之差"};
-        alone.fix = {"the gradient of " + name + " is d_h times the difference of what it and 1 - it multiply",
-                     name + " 的梯度是 d_h 乘以它与 1 减它所乘的两项之差"};
+        const Words right_factor = {
+            "the gradient of " + name + " is d_h times the difference of what it and 1 - it multiply",
+            name + " 的梯度是 d_h 乘以它与 1 减它所乘的两项之差"};
+        alone.fix = right_factor;
         alone.flow = [k, ways, owner = gate](S formula, const Node& term, S way, const Grid& dy, Grid& dx) {
           for (const auto& [node, place] : ways)
             if (formula == k && &term == node && way == place && dx.size() == dy.size()) {
@@ -748,6 +750,24 @@ class Misreadings {
             }
         };
         if (say(std::move(alone), part, "FACTOR_MISSING")) return true;
+        auto factors = all;
+        factors.emplace_back(print(t), plans_[k]->value(t.get()));
+        for (const auto& [what, grid] : factors) {
+          if (grid.size() != plans_[k]->value(gate).size()) continue;
+          Misread m;
+          m.sentence = {"in the backward of " + name + ", the gradient of the new state is multiplied by " + what +
+                            ", where the difference of the two states belongs",
+                        "在 " + name + " 的反向中，新状态的梯度乘了 " + what + "，应乘两个状态之差"};
+          m.fix = right_factor;
+          m.flow = [k, ways, owner = gate, &x = grid](S formula, const Node& term, S way, const Grid& dy, Grid& dx) {
+            for (const auto& [node, place] : ways)
+              if (formula == k && &term == node && way == place && dx.size() == dy.size() && dx.size() == x.size()) {
+                const bool own = node->in[place].get() == owner;
+                for (S j = 0; j < dx.size(); ++j) dx.x[j] = own ? dy.x[j] * x.x[j] : 0;
+              }
+          };
+          if (say(std::move(m), part, "FACTOR_OTHER_OPERAND")) return true;
+        }
         for (const auto& [what, grid] : all) {
           if (grid.size() != plans_[k]->value(gate).size()) continue;
           Misread m;

@@ -840,6 +840,16 @@ std::vector<Field> head_fields() {
           },
           {"the values are the projected keys; W_V is never used", "值用了投影后的键，W_V 从未使用"}, "v = W_K y",
           {"project the values with W_V", "用 W_V 投影值"});
+  weights("keys_and_values", "HEADS_KV_EXCHANGED", Kind::convention,
+          [](Model& m, const Arrays& a) {
+            m.edits.push_back([](Arrays& x) {
+              std::swap(x["W_K"], x["W_V"]), std::swap(x["key"], x["value"]);
+              if (has(x, "b_K") && has(x, "b_V")) std::swap(x["b_K"], x["b_V"]);
+            });
+            return has(a, "W_K") && has(a, "W_V");
+          },
+          {"the scores are made with the values, and the keys are summed", "用值算分数，却把键加权求和"},
+          "e = q . v, output = W_O [sum alpha k] + b_O", {"score with the keys, sum the values", "用键打分，对值求和"});
   weights("bias_ignored", "BIAS_IGNORED", Kind::graph,
           [](Model& m, const Arrays& a) {
             m.edits.push_back([](Arrays& x) {

@@ -649,8 +649,8 @@ void read_padding_value_as_zero(Trace& trace) {
   for (double* x : behind) *x = 0;
   std::ostringstream text;
   text << value;
-  trace.notes.push_back({"behind the ends h is " + text.str() + " everywhere, a padding value; it is read as 0",
-                         "结束之后 h 处处为 " + text.str() + "，是填充值；按 0 读入"});
+  trace.behind_the_end = {"outputs behind the end are " + text.str() + ", a padding value",
+                          "结束之后的输出为填充值 " + text.str()};
 }
 
 // ONNX's W, R (directions, gates * d, ...) and B (directions, 2 * gates * d), or their gradients, under our names.

@@ -37,6 +37,7 @@ struct Trace {
   reference::Arrays foreign;                // and what stands under them
   Meta meta;
   std::vector<Words> notes;   // what reading had to decide
+  Words behind_the_end;       // h there, where that is one number other than 0 in the file
   bool heads_known = true;    // false: neither alpha nor the owner says how many heads there are
   bool single = false;        // some array is float32: tolerances are wider
   std::string gates_by_name;  // "rzn", "ifgo": the gates came one by one, so their order is known; else empty

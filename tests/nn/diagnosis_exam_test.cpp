@@ -291,8 +291,8 @@ TEST_CASE("diagnosis exam: whatever one number stands behind the ends is a remar
     const Verdict v = diagnose(make_trace(raw));
     INFO(v.text());
     CHECK(v.exit_status() == 0);
-    CHECK(std::any_of(v.notes.begin(), v.notes.end(),
-                      [](const Words& w) { return w.en.find("a padding value") != std::string::npos; }));
+    CHECK(v.follows.en.find(", a padding value") != std::string::npos);
+    CHECK(v.follows.en.find("behind the end are 0") == std::string::npos);
     *last = 3;  // two numbers: nobody reads them, and they are not called 0
     const Verdict two = diagnose(make_trace(raw));
     CHECK(two.exit_status() == 0);
@@ -567,8 +567,14 @@ TEST_CASE("diagnosis exam: outputs that are changed on their way out are told fr
 TEST_CASE("diagnosis exam: the number of heads is found where averaged weights hide it, or asked for") {
   Trace averaged = read_trace(exam + "b20_averaged.safetensors");
   CHECK(diagnose(averaged).subject.en == "attention, 2 heads");
-  for (double& x : averaged.arrays.at("output").data) x *= 1.1;
-  const Verdict v = diagnose(averaged);
+  Trace scaled = averaged, strange = averaged;
+  for (double& x : scaled.arrays.at("output").data) x *= 1.1;
+  for (double& x : strange.arrays.at("output").data) x = .5 * x * x - .3 * x;  // of no model
+  const Verdict named = diagnose(scaled);
+  INFO(named.text());
+  CHECK(named.code() == "HEADS_OUTPUT_SCALED");
+  CHECK(named.subject.en == "attention, 2 heads");
+  const Verdict v = diagnose(strange);
   CHECK(v.code() == "UNKNOWN");
   CHECK(v.text().find("say \"heads\" in meta.json") != std::string::npos);
 }

@@ -272,6 +272,7 @@ TEST_SUITE("the shape doctor") {
           "  测试     CHECK(score.W_a.shape() == Shape{d_attn, d_s});");
     CHECK(message_of<ShapeError>([&] { score(s_prev, keys); }) == report->text(Lang::en));
     CHECK(contains(file("docs/diagnosis.md"), indented(report->text(Lang::en))));
+    CHECK(contains(file("docs/diagnosis.zh.md"), indented(report->text(Lang::zh))));
   }
 
   TEST_CASE("a context that was forgotten in the width of the cell is called by its name") {
