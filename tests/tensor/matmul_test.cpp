@@ -332,6 +332,19 @@ TEST_CASE("rows and columns computed by themselves have the bits that they have 
   }
 }
 
+TEST_CASE("a row alone has the bits that it has among others, where it is one tile of one pack as well") {
+  for (DType dtype : {f32, f64}) {
+    for (std::int64_t k : {2, 3, 8}) {
+      for (std::int64_t n = 1; n <= 20; ++n) {
+        const Tensor a = tensor(Shape{5, k}, Numbers(1).many(5 * k, -1, 1), dtype);
+        const Tensor b = tensor(Shape{k, n}, Numbers(2).many(k * n, -1, 1), dtype);
+        const Tensor all = matmul(a, b);
+        for (std::int64_t i = 0; i < 5; ++i)
+          CHECK(same(elements(matmul(narrow(a, Axis{0}, i, 1), b)), elements(narrow(all, Axis{0}, i, 1))));
+      }
+    }
+  }
+}
 TEST_CASE("an entry of a batch equals the product done alone, bit for bit") {
   const Tensor a = tensor(Shape{3, 5, 9}, Numbers(1).many(135, -1, 1)),
                b = tensor(Shape{3, 9, 19}, Numbers(2).many(513, -1, 1));
