@@ -338,7 +338,7 @@ std::size_t Bench::work_of(const Group& group, const Arrays& on) const {
 }
 
 std::size_t Bench::budget_for(const Group& group, const Arrays& on) const {
-  constexpr std::size_t most_work = 15'000'000;
+  constexpr std::size_t most_work = 26'000'000;
   return std::clamp<std::size_t>(most_work / work_of(group, on), 2000, options.most);
 }
 
