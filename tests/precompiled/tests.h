@@ -2,6 +2,5 @@
 // includes what it needs all the same; builds without this file must work.
 #include <doctest/doctest.h>
 
-#include <gradus/gradus.h>
 #include <precompiled/standard.h>
 #include "tests/tensor/check.h"
