@@ -99,7 +99,7 @@ Finding finding(const char* code, const std::string& what) {
 
 std::vector<Unwritten> without_the_unwritten(const Trace& trace) {
   std::vector<Unwritten> found;
-  if (trace.kind == TraceKind::recurrent) return found;
+  if (trace.kind != TraceKind::decoder && trace.kind != TraceKind::multi_head) return found;
   if (const auto names = never_written(trace); !names.empty()) {
     Unwritten u{trace, {}};
     std::string list;
