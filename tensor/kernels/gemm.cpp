@@ -104,6 +104,7 @@ constexpr std::int64_t few_bands = 8, many_bands = 64, rows_worth_a_copy = 32;
 #endif
 constexpr int most_packs = 6;
 template <class T> constexpr std::int64_t half_cache = cache_bytes / 2 / static_cast<std::int64_t>(sizeof(T));
+// Of B, where C is gone through along its rows: 64 KB, in the second cache with what else is read.
 template <class T> constexpr std::int64_t near_numbers = 65536 / static_cast<std::int64_t>(sizeof(T));
 
 template <class T> std::vector<T>& scratch(int which) {  // kept per thread: no allocation after the first calls
