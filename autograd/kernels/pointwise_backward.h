@@ -21,6 +21,7 @@ template <class T, class F, std::size_t... k>
   constexpr F f{};
   using P = Pack<T>;
   const std::int64_t whole_packs = plain(step) ? length - length % P::lanes : 0;
+  const std::int64_t end = end_of_row<T>(whole_packs);
   RowReader<T> incoming{dy, step[0], {}};
   std::array<RowReader<T>, n> in{RowReader<T>{x[k], step[1 + k], {}}...};
   for (std::int64_t row = 0;;) {
@@ -29,6 +30,11 @@ template <class T, class F, std::size_t... k>
     std::array<P, n> total{};  // for operands stretched along the row
     std::int64_t i = 0;
     for (; i < whole_packs; i += P::lanes) {
+      if (i >= end) {
+        incoming.fetch(next_row[0] + i - end);
+        (in[k].fetch(next_row[1 + k] + i - end), ...);
+        ((to[k] ? __builtin_prefetch(to[k] + next_row[1 + n + k] + i - end, 1) : void()), ...);
+      }
       const auto y = f(seed<k>(in[k].whole(i))...);
       const P d = incoming.whole(i);
       auto add = [&]<unsigned m>(std::integral_constant<unsigned, m>) {
