@@ -44,7 +44,7 @@ Var linear(const VarList& x, const Var& W, const Var& b) {
   inputs.emplace_back(&W);
   if (b.defined()) inputs.emplace_back(&b);
   const int parts = static_cast<int>(x.size());
-  return record("linear", linear_forward(joined, x, W.value(), b), VarList(inputs.begin(), inputs.size()),
+  return record("linear", linear_forward(joined, x, W, b), VarList(inputs.begin(), inputs.size()),
                 [parts](const Tensor& dy, Inputs& in) { linear_backward(dy, in, parts); });
 }
 

@@ -152,12 +152,6 @@ const Tensor& Inputs::made(int k, Node::Make make) const {
   return node_.inputs[static_cast<std::size_t>(k)].node->made(make);
 }
 
-const Tensor& Node::made(Make make) {
-  if (!kept || kept->make != make || kept->from.get() != value.buffer().get() || kept->version != value.version())
-    kept.reset(new Kept{make, make(value), value.buffer(), value.version()});
-  return kept->made;
-}
-
 Tensor& Node::first_place(Room& room, bool& fresh) {
   if (!passes_on()) {
     fresh = !value.stretched();

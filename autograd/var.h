@@ -51,8 +51,9 @@ struct Node : Counted {
     Tensor made;
     Ref<Buffer> from;
     std::uint32_t version;
+    std::unique_ptr<Kept> next;
   };
-  std::unique_ptr<Kept> kept;  // what made(...) gave last
+  std::unique_ptr<Kept> kept;  // what made(...) gave, a list
   SmallList<Edge, 3> inputs;
   Tensor value;
   Tensor grad;  // undefined until something flows in; has the value's shape, and never its buffer
@@ -83,7 +84,7 @@ struct Node : Counted {
   // there directly saves a tensor and a pass. A view that the caller still holds gets a gradient of its own, to be read
   // later. + 1: the list of run_backward holds every node once.
   bool passes_on() const { return is_view && !grad.defined() && refs.load(std::memory_order_relaxed) == consumers + 1; }
-  const Tensor& made(Make make);  // make(value), kept until the value changes or something else is to be made
+  const Tensor& made(Make make);  // make(value), kept until the value changes and it is asked for again
   void release_inputs() {
     for (const Edge& edge : inputs) {
       if (edge.node->is_view) --edge.node->consumers;

@@ -27,9 +27,9 @@ template <class T> Strided<const T> rows_of(const Tensor& x, Room& room) {
 }
 
 // dx += a b, or = where dx holds nothing yet; dx (..., size.n) has size.m rows, numbers from column `first` on.
-template <class T>
+template <class T, class B>
 void add_product(Tensor& dx, bool fresh, std::int64_t first, const GemmSize& size, const Strided<const T>& a,
-                 const Strided<const T>& b) {
+                 const B& b) {
   const Axis last{dx.rank() - 1};
   if (!dx.stretched() && (dx.rank() == 2 || dx.contiguous())) {
     const std::int64_t row = dx.rank() == 2 ? dx.strides()[0] : size.n, column = dx.rank() == 2 ? dx.strides()[1] : 1;
@@ -40,6 +40,18 @@ void add_product(Tensor& dx, bool fresh, std::int64_t first, const GemmSize& siz
   gemm<T>(size, a, b, {product.mutable_data<T>(), size.n, 1}, {});
   Node::Target{part, fresh}.add(product);
 }
+
+// The bands of a right operand b (k, n), kept with the weight: a recurrent net's products read it at every step, and of
+// one beyond the cache gemm would copy bands at every step. Forward reads W as (d_in, d_out), backward as it is.
+Tensor bands_of(const Tensor& b) {
+  const std::int64_t k = b.shape()[0], n = b.shape()[1];
+  Tensor bands = empty(b.shape(), b.dtype());
+  dispatch(b.dtype(), [&]<class T>(T) {
+    make_bands<T>(k, n, {b.data<T>(), b.strides()[0], b.strides()[1]}, bands.mutable_data<T>());
+  });
+  return bands;
+}
+Tensor forward_bands(const Tensor& W) { return bands_of(transpose(W)); }
 
 // db (d_out) += the sum of d (n, d_out) over its rows.
 template <class T> void add_rows(Tensor& db, const Strided<const T>& d, std::int64_t n) {
@@ -79,7 +91,8 @@ void linear_backward_plain(const Tensor& dy, Inputs& in, int parts) {
   if (in.count() > parts + 1) in.add(parts + 1, sum(d, Axis{0}));
 }
 
-Tensor linear_forward(const Shape& joined, const VarList& parts, const Tensor& W, const Var& b) {
+Tensor linear_forward(const Shape& joined, const VarList& parts, const Var& weight, const Var& b) {
+  const Tensor& W = weight.value();
   if (plain_kernels()) return linear_forward_plain(joined, parts, W, b);
   const std::int64_t n = count_rows(joined), d_out = W.shape()[0];
   Shape shape = joined;
@@ -91,14 +104,22 @@ Tensor linear_forward(const Shape& joined, const VarList& parts, const Tensor& W
     Strided<const T> before{};  // what the next product is added to: the bias, in every row, then the sum so far
     if (b.defined())
       before = {(b.value().contiguous() ? b.value() : copied.make(copy(b.value()))).template data<T>(), 0, 1};
-    const T* columns = W.data<T>();
-    for (std::size_t k = 0; k < parts.size(); ++k) {
+    // A weight's, while it is trained: what is only looked at once is not worth the memory.
+    const bool banded =
+        worth_bands<T>({n, d_out, W.shape()[1]}) && weight.node()->inputs.empty() && detail::recording(weight);
+    const Bands<T> bands{banded ? weight.node()->made(forward_bands).template data<T>() : nullptr, W.shape()[1]};
+    std::int64_t first = 0;
+    for (std::size_t k = 0; k < parts.size(); first += width(parts[k++].shape())) {
       const Tensor& x = parts[k].value();
+      const GemmSize size{n, d_out, width(x.shape())};
       Room room;
-      gemm<T>({n, d_out, width(x.shape())}, rows_of<T>(x, room), {columns, W.strides()[1], W.strides()[0]}, rows,
-              before);
+      if (banded) {
+        gemm<T>(size, rows_of<T>(x, room), bands.from(first, 0), rows, before);
+      } else {
+        gemm<T>(size, rows_of<T>(x, room), {W.data<T>() + first * W.strides()[1], W.strides()[1], W.strides()[0]}, rows,
+                before);
+      }
       before = as_const(rows);
-      columns += width(x.shape()) * W.strides()[1];
     }
   });
   return y;
@@ -110,14 +131,18 @@ void linear_backward(const Tensor& dy, Inputs& in, int parts) {
   dispatch(dy.dtype(), [&]<class T>(T) {
     Room room;
     const Strided<const T> d = rows_of<T>(dy, room);  // dy lies as y does, row-major
+    bool banded = worth_bands<T>({n, d_in, d_out});
+    for (int k = 0; k < parts; ++k) banded = banded && width(in.shape(k)) % band_width<T> == 0;
     std::int64_t first = 0;
     for (int k = 0; k < parts; first += width(in.shape(k++))) {
       if (!in.needs(k)) continue;
-      const T* columns = in.made(parts, contiguous).template data<T>() + first;  // of W, row-major
+      const T* rows = in.made(parts, banded ? bands_of : contiguous).template data<T>();
       Room other;
       bool fresh = false;
       Tensor& dx = in.node(k).place(other, fresh);
-      add_product<T>(dx, fresh, 0, {n, width(in.shape(k)), d_out}, d, {columns, d_in, 1});
+      const GemmSize size{n, width(in.shape(k)), d_out};
+      if (banded) add_product<T>(dx, fresh, 0, size, d, Bands<T>{rows, d_out}.from(0, first));
+      else add_product<T>(dx, fresh, 0, size, d, Strided<const T>{rows + first, d_in, 1});
     }
     if (in.needs(parts)) {
       Room other;

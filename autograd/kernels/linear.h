@@ -7,7 +7,7 @@ namespace gradus {
 
 // x W' + b, where x (..., d_in) is given in `parts` that lie side by side: W (d_out, d_in), b (d_out) or undefined.
 // All shapes have been checked.
-Tensor linear_forward(const Shape& joined, const VarList& parts, const Tensor& W, const Var& b);
+Tensor linear_forward(const Shape& joined, const VarList& parts, const Var& W, const Var& b);
 // dy (..., d_out). The inputs of the node are the parts of x, W, and b where there is one.
 void linear_backward(const Tensor& dy, Inputs& in, int parts);
 

@@ -107,6 +107,15 @@ template <class T> constexpr std::int64_t half_cache = cache_bytes / 2 / static_
 // Of B, where C is gone through along its rows: 64 KB, in the second cache with what else is read.
 template <class T> constexpr std::int64_t near_numbers = 65536 / static_cast<std::int64_t>(sizeof(T));
 
+// B: rows that lie `row` numbers apart, or, where depth is not 0, bands (gemm.h).
+template <class T> struct Right {
+  const T* data;
+  std::int64_t row, depth = 0;
+  Right at(std::int64_t step, std::int64_t column) const {
+    return {depth > 0 ? Bands<T>{data, depth}.from(step, column).data : data + step * row + column, row, depth};
+  }
+};
+
 template <class T> std::vector<T>& scratch(int which) {  // kept per thread: no allocation after the first calls
   thread_local std::vector<T> space[4];
   return space[which];
@@ -270,7 +279,7 @@ Strided<const T> copied_rows(const Strided<const T>& a, std::int64_t first, std:
 
 // `bands` bands of B, each copied into one piece, one after the other; row by row, as B lies.
 template <class T> const T* copied_bands(const T* b, std::int64_t b_row, std::int64_t bands, std::int64_t k) {
-  constexpr std::int64_t width = 2 * Pack<T>::lanes;
+  constexpr std::int64_t width = band_width<T>;
   auto& space = scratch<T>(3);
   space.resize(static_cast<std::size_t>(bands * width * k));
   for (std::int64_t i = 0; i < k; ++i) {
@@ -284,44 +293,49 @@ template <class T> const T* copied_bands(const T* b, std::int64_t b_row, std::in
 
 // The same for what lies beyond the cache: an A in blocks that stay there, copied; and of a B whose rows lie so far apart
 // that each is on a page of its own, some bands at a time, copied: few where they are used at once, many where each block
-// of A uses them again.
+// of A uses them again. Or all of them, where they were made before.
 template <class T>
-void gemm_far(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
-              Rows<const T> plus, bool copies_a, bool copies_b) {
-  constexpr std::int64_t width = 2 * Pack<T>::lanes;
-  const std::int64_t most = size.m <= block_rows ? few_bands : many_bands;
+void gemm_far(const GemmSize& size, const Strided<const T>& a, const Right<T>& b, Rows<T> c, Rows<const T> plus,
+              bool copies_a, bool copies_b) {
+  constexpr std::int64_t width = band_width<T>;
+  const std::int64_t most = b.depth > 0            ? size.n / width
+                            : !copies_b            ? 0
+                            : size.m <= block_rows ? few_bands
+                                                   : many_bands;
+  const std::int64_t step = width * (b.depth > 0 ? b.depth : size.k);  // from one band to the next
   for (std::int64_t column = 0, end; column < size.n; column = end) {
-    const std::int64_t bands = copies_b ? std::min(most, (size.n - column) / width) : 0;
+    const std::int64_t bands = std::min(most, (size.n - column) / width);
     end = bands > 0 ? column + bands * width : size.n;
-    const T* piece = bands > 0 ? copied_bands<T>(b + column, b_row, bands, size.k) : nullptr;
+    const T* from = b.at(0, column).data;
+    const T* piece = b.depth > 0 || bands == 0 ? from : copied_bands<T>(from, b.row, bands, size.k);
     for (std::int64_t m = 0; m < size.m; m += block_rows) {
       const std::int64_t rows = std::min(block_rows, size.m - m);
       const Strided<const T> block =
           copies_a ? copied_rows<T>(a, m, rows, size.k) : Strided<const T>{a.data + m * a.row, a.row, a.column};
       for (std::int64_t j = 0; j < bands; ++j)
-        band<T, 2>({rows, width, size.k}, block, piece + j * width * size.k, width, c.at(m, column + j * width),
+        band<T, 2>({rows, width, size.k}, block, piece + j * step, width, c.at(m, column + j * width),
                    plus.at(m, column + j * width));
       if (bands == 0)
-        gemm_rows<T>({rows, end - column, size.k}, block, b + column, b_row, c.at(m, column), plus.at(m, column));
+        gemm_rows<T>({rows, end - column, size.k}, block, from, b.row, c.at(m, column), plus.at(m, column));
     }
   }
 }
 
 // Long sums in even parts, so that a band of B stays in cache from one tile to the next.
 template <class T>
-void gemm_parts(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
-                Rows<const T> plus) {
+void gemm_parts(const GemmSize& size, const Strided<const T>& a, const Right<T>& b, Rows<T> c, Rows<const T> plus) {
   // Rows of x' lie side by side, so their columns come in whole lines anyway, until they are far away.
   const bool copies_a = size.n >= 256 && size.m * size.k > (a.row == 1 ? 3 : 1) * half_cache<T>;
-  const bool copies_b = size.m >= rows_worth_a_copy && std::min(size.k, deepest) * b_row >= half_cache<T>;
+  const bool copies_b = size.m >= rows_worth_a_copy && std::min(size.k, deepest) * b.row >= half_cache<T>;
   const std::int64_t parts = std::max<std::int64_t>(1, (size.k + deepest - 1) / deepest);
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t first = size.k * part / parts, end = size.k * (part + 1) / parts;
     const GemmSize now{size.m, size.n, end - first};
     const Strided<const T> columns{a.data + first * a.column, a.row, a.column};
     const Rows<const T> added = part > 0 ? Rows<const T>{c.first, c.step} : plus;
-    if (copies_a || copies_b) gemm_far<T>(now, columns, b + first * b_row, b_row, c, added, copies_a, copies_b);
-    else gemm_rows<T>(now, columns, b + first * b_row, b_row, c, added);
+    const Right<T> rows = b.at(first, 0);
+    if (copies_a || copies_b || b.depth > 0) gemm_far<T>(now, columns, rows, c, added, copies_a, copies_b);
+    else gemm_rows<T>(now, columns, rows.data, rows.row, c, added);
   }
 }
 
@@ -340,20 +354,36 @@ void gemm_plain(const GemmSize& size, const Strided<const T>& a, const Strided<c
 
 // By whole bands of columns, or by rows where there are more of those, over the threads.
 template <class T>
-void gemm_shared(const GemmSize& size, const Strided<const T>& a, const T* b, std::int64_t b_row, Rows<T> c,
-                 Rows<const T> plus) {
+void gemm_shared(const GemmSize& size, const Strided<const T>& a, const Right<T>& b, Rows<T> c, Rows<const T> plus) {
   constexpr std::int64_t columns = 4 * Pack<T>::lanes, rows = 2 * most_rows;
   const double nanoseconds = gemm_nanoseconds<T>(size);
   if (size.n / columns >= size.m / rows) {
     parallel(size.n, columns, nanoseconds, [=](std::int64_t first, std::int64_t end) {
-      gemm_parts<T>({size.m, end - first, size.k}, a, b + first, b_row, c.at(0, first), plus.at(0, first));
+      gemm_parts<T>({size.m, end - first, size.k}, a, b.at(0, first), c.at(0, first), plus.at(0, first));
     });
   } else {
     parallel(size.m, rows, nanoseconds, [=](std::int64_t first, std::int64_t end) {
-      gemm_parts<T>({end - first, size.n, size.k}, {a.data + first * a.row, a.row, a.column}, b, b_row, c.at(first, 0),
+      gemm_parts<T>({end - first, size.n, size.k}, {a.data + first * a.row, a.row, a.column}, b, c.at(first, 0),
                     plus.at(first, 0));
     });
   }
+}
+
+// A target without contiguous rows or columns (a slice with steps) is computed beside.
+template <class T>
+void gemm_into(const GemmSize& size, const Strided<const T>& a, const Right<T>& b, const Strided<T>& c,
+               const Strided<const T>& plus) {
+  if (c.column == 1 || size.n == 1) return gemm_shared<T>(size, a, b, {c.data, c.row}, {plus.data, plus.row});
+  std::vector<T> beside(static_cast<std::size_t>(size.m * size.n));
+  const auto for_all = [&](auto use) {
+    for (std::int64_t i = 0, at = 0; i < size.m; ++i) {
+      for (std::int64_t j = 0; j < size.n; ++j) use(beside[static_cast<std::size_t>(at++)], i, j);
+    }
+  };
+  if (plus.data) for_all([&](T& x, std::int64_t i, std::int64_t j) { x = plus.data[i * plus.row + j * plus.column]; });
+  const Rows<T> rows{beside.data(), size.n};
+  gemm_shared<T>(size, a, b, rows, {plus.data ? rows.first : nullptr, rows.step});
+  for_all([&](T x, std::int64_t i, std::int64_t j) { c.data[i * c.row + j * c.column] = x; });
 }
 
 template <class T>
@@ -370,21 +400,7 @@ void gemm_upright(const GemmSize& size, const Strided<const T>& a, Strided<const
     }
     b = {space.data(), size.n, 1};
   }
-  if (c.column == 1 || size.n == 1) {
-    gemm_shared<T>(size, a, b.data, b.row, {c.data, c.row}, {plus.data, plus.row});
-    return;
-  }
-  // A target without contiguous rows or columns (a slice with steps) is computed beside.
-  std::vector<T> beside(static_cast<std::size_t>(size.m * size.n));
-  const auto for_all = [&](auto use) {
-    for (std::int64_t i = 0, at = 0; i < size.m; ++i) {
-      for (std::int64_t j = 0; j < size.n; ++j) use(beside[static_cast<std::size_t>(at++)], i, j);
-    }
-  };
-  if (plus.data) for_all([&](T& x, std::int64_t i, std::int64_t j) { x = plus.data[i * plus.row + j * plus.column]; });
-  const Rows<T> rows{beside.data(), size.n};
-  gemm_shared<T>(size, a, b.data, b.row, rows, {plus.data ? rows.first : nullptr, rows.step});
-  for_all([&](T x, std::int64_t i, std::int64_t j) { c.data[i * c.row + j * c.column] = x; });
+  gemm_into<T>(size, a, {b.data, b.row}, c, plus);
 }
 
 template <class T>
@@ -412,9 +428,44 @@ void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T
   gemm_any<T>({size.n, size.m, size.k}, turned(b), turned(a), turned(c), turned(plus));  // C' = B' A'
 }
 
+template <class T> bool worth_bands(const GemmSize& size) {
+  const bool copied = size.m >= rows_worth_a_copy && std::min(size.k, deepest) * size.n >= half_cache<T>;
+  return copied && size.m <= block_rows && size.n % band_width<T> == 0;  // of many rows the copy is a small part
+}
+
+template <class T> void make_bands(std::int64_t k, std::int64_t n, const Strided<const T>& b, T* bands) {
+  constexpr std::int64_t width = band_width<T>;
+  for (std::int64_t j = 0; j < n; j += width) {
+    const T* from = b.data + j * b.column;
+    T* to = bands + j * k;
+    if (b.row == 1) transpose_rows(width, k, from, b.column, to, width);
+    else
+      for (std::int64_t i = 0; i < k; ++i) copy_strided(from + i * b.row, b.column, width, to + i * width);
+  }
+}
+
+template <class T>
+void gemm(const GemmSize& size, const Strided<const T>& a, const Bands<T>& b, const Strided<T>& c,
+          const Strided<const T>& plus) {
+  if (!plain_kernels()) return gemm_into<T>(size, a, {b.data, band_width<T>, b.depth}, c, plus);
+  for (std::int64_t j = 0; j < size.n; j += band_width<T>) {
+    const T* added = plus.data ? plus.data + j * plus.column : nullptr;
+    gemm_plain<T>({size.m, band_width<T>, size.k}, a, {b.from(0, j).data, band_width<T>, 1},
+                  {c.data + j * c.column, c.row, c.column}, {added, plus.row, plus.column});
+  }
+}
+
 template void gemm<float>(const GemmSize&, const Strided<const float>&, const Strided<const float>&,
                           const Strided<float>&, const Strided<const float>&);
 template void gemm<double>(const GemmSize&, const Strided<const double>&, const Strided<const double>&,
                            const Strided<double>&, const Strided<const double>&);
+template void gemm<float>(const GemmSize&, const Strided<const float>&, const Bands<float>&, const Strided<float>&,
+                          const Strided<const float>&);
+template void gemm<double>(const GemmSize&, const Strided<const double>&, const Bands<double>&, const Strided<double>&,
+                           const Strided<const double>&);
+template bool worth_bands<float>(const GemmSize&);
+template bool worth_bands<double>(const GemmSize&);
+template void make_bands<float>(std::int64_t, std::int64_t, const Strided<const float>&, float*);
+template void make_bands<double>(std::int64_t, std::int64_t, const Strided<const double>&, double*);
 
 }  // namespace gradus

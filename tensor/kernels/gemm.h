@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "tensor/kernels/pack.h"
+
 namespace gradus {
 
 struct GemmSize {
@@ -24,6 +26,23 @@ template <class T> double gemm_nanoseconds(const GemmSize& size) {
 // C's do where that is contiguous. T is float or double. C must not overlap A or B.
 template <class T>
 void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& b, const Strided<T>& c,
+          const Strided<const T>& plus);
+
+// A B that lies beyond the cache is copied by gemm on the way, its columns in bands, each in one piece. A weight is the B
+// of every time step: its bands are made once, and given instead of it.
+template <class T> constexpr std::int64_t band_width = 2 * Pack<T>::lanes;
+template <class T> struct Bands {
+  const T* data;
+  std::int64_t depth;                                        // rows of B, in each band
+  Bands from(std::int64_t row, std::int64_t column) const {  // column: a multiple of band_width
+    return {data + column * depth + row * band_width<T>, depth};
+  }
+};
+template <class T> bool worth_bands(const GemmSize& size);  // where gemm would copy all of B at every call
+template <class T> void make_bands(std::int64_t k, std::int64_t n, const Strided<const T>& b, T* bands);  // k n numbers
+// The same numbers as those of B itself, bit for bit; n is a multiple of band_width.
+template <class T>
+void gemm(const GemmSize& size, const Strided<const T>& a, const Bands<T>& b, const Strided<T>& c,
           const Strided<const T>& plus);
 
 }  // namespace gradus

@@ -5,6 +5,7 @@
 #include "autograd/ops.h"
 #include "autograd/pointwise.h"
 #include "autograd/print_tape.h"
+#include "tensor/matmul.h"
 #include "tests/tensor/check.h"
 #include "tests/tensor/child.h"
 
@@ -576,6 +577,27 @@ TEST_CASE("a saved result that is overwritten is refused, naming the op") {
   other.set({0}, 5);
   CHECK(opens_with(message_of<GraphError>([&] { backward(z, zeros(Shape{2}, f64)); }),
                    "backward of 'softmax': its result"));
+}
+TEST_CASE(
+    "bands of a large weight are kept until it changes, for either direction, and give the bits of products alone") {
+  Generator generator(1, "bands");
+  const auto random = [&](const Shape& shape) { return random_normal(shape, 0, 1, generator); };
+  const Tensor dy = random(Shape{64, 768});
+  for (std::int64_t first : {200, 256}) {  // the second part begins between two bands, or with one
+    const Var a = parameter(random(Shape{64, first})), b = parameter(random(Shape{64, 512 - first}));
+    const Var W = parameter(random(Shape{768, 512}));
+    for (int step = 0; step < 2; ++step) {
+      for (const Var& leaf : {a, b, W}) leaf.zero_grad();
+      const Var out = linear({a, b}, W, Var());
+      backward(out, dy);
+      const Tensor left = narrow(W.value(), Axis{1}, 0, first), right = narrow(W.value(), Axis{1}, first, 512 - first);
+      const NoGrad guard;  // here none are made
+      CHECK(same(elements(out.value()), elements(linear({a, b}, W, Var()).value())));
+      CHECK(same(elements(a.grad()), elements(matmul(dy, left))));
+      CHECK(same(elements(b.grad()), elements(matmul(dy, right))));
+      add_(W.mutable_value(), W.grad());
+    }
+  }
 }
 TEST_CASE("a write through a view is seen as well") {
   const Var x = parameter(zeros(Shape{2, 3}, f64));

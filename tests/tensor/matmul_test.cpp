@@ -2,6 +2,7 @@
 #include "tensor/matmul.h"
 
 #include "tensor/kernels/gemm.h"
+#include "tensor/kernels/threads.h"
 #include "tests/tensor/check.h"
 #include "tests/tensor/child.h"
 
@@ -332,6 +333,35 @@ TEST_CASE("rows and columns computed by themselves have the bits that they have 
   }
 }
 
+TEST_CASE("bands made once give the bits of what they were made of, whole or a part, on one thread or more") {
+  constexpr std::int64_t m = 70, k = 1100, n = 6 * band_width<float>;
+  const Tensor a = tensor(Shape{m, k}, Numbers(1).many(m * k, -1, 1));
+  const Tensor before = tensor(Shape{m, n}, Numbers(2).many(m * n, -1, 1));
+  for (Layout layout : {Layout::contiguous, Layout::transposed, Layout::stepped}) {
+    INFO(name_of(layout));
+    const Tensor b = laid_out(layout, Shape{k, n}, Numbers(3).many(k * n, -1, 1), f32);
+    Tensor bands = empty(Shape{k, n});
+    make_bands<float>(k, n, {b.data<float>(), b.strides()[0], b.strides()[1]}, bands.mutable_data<float>());
+    for (auto [row, column] : {std::array<std::int64_t, 2>{0, 0}, {300, 0}, {0, 2 * band_width<float>}}) {
+      const GemmSize size{m, n - column, k - row};
+      const Tensor columns = narrow(a, Axis{1}, 0, size.k);
+      const Tensor part = narrow(narrow(b, Axis{0}, row, size.k), Axis{1}, column, size.n);
+      for (int threads : {1, 2}) {
+        use_threads(threads);
+        for (bool stepped : {false, true}) {  // a target whose numbers do not lie side by side
+          Tensor want = copy(narrow(before, Axis{1}, column, size.n));
+          Tensor c = laid_out(stepped ? Layout::stepped : Layout::contiguous, want.shape(), elements(want), f32);
+          matmul_into(want, columns, part, true);
+          const Strided<float> to{c.mutable_data<float>(), c.strides()[0], c.strides()[1]};
+          gemm<float>(size, {a.data<float>(), k, 1}, Bands<float>{bands.data<float>(), k}.from(row, column), to,
+                      as_const(to));
+          CHECK(same(elements(c), elements(want)));
+        }
+      }
+      use_threads(1);
+    }
+  }
+}
 TEST_CASE("a row alone has the bits that it has among others, where it is one tile of one pack as well") {
   for (DType dtype : {f32, f64}) {
     for (std::int64_t k : {2, 3, 8}) {
