@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t d_emb = 48, d_s = 128, streams = 16, window = 32;
-constexpr double rate = 4e-3;
+constexpr std::int64_t text_d_emb = 48, text_d_s = 128, streams = 16, window = 32;
+constexpr double text_rate = 4e-3;
 
 // Bytes of the character that starts with this one.
 std::size_t length_of(unsigned char first) { return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4; }
@@ -78,9 +78,9 @@ double frequency_bits(const Corpus& corpus) {
 }
 
 CharNet::CharNet(std::int64_t vocab, Generator& generator)
-    : embedding(vocab, d_emb, generator),
-      cell(CellKind::gru, d_emb, d_s, 1, cho2014(), generator),
-      readout(d_s, vocab, generator) {}
+    : embedding(vocab, text_d_emb, generator),
+      cell(CellKind::gru, text_d_emb, text_d_s, 1, cho2014(), generator),
+      readout(text_d_s, vocab, generator) {}
 
 void CharNet::visit(Visitor& v) {
   v("embedding", embedding);
@@ -94,7 +94,7 @@ CharTraining train_text(const Corpus& corpus, std::int64_t steps, std::uint64_t 
   CharTraining t;
   t.net = CharNet(static_cast<std::int64_t>(corpus.characters.size()), init);
   const std::vector<Parameter> all = parameters(t.net);
-  Adam adam(all, {.rate = rate});
+  Adam adam(all, {.rate = text_rate});
   const auto length = static_cast<std::int64_t>(corpus.train.size());
   const auto at = [&](std::int64_t place) { return corpus.train[static_cast<std::size_t>(place % length)]; };
   Var s = t.net.cell.initial(streams, f32);
@@ -113,7 +113,7 @@ CharTraining train_text(const Corpus& corpus, std::int64_t steps, std::uint64_t 
     zero_grad(all);
     backward(loss);
     clip_gradients(all, 1.0);
-    adam.options.rate = rate * cosine_decay(t.step, steps, 0.05);
+    adam.options.rate = text_rate * cosine_decay(t.step, steps, 0.05);
     adam.step();
     const double bits = loss.item() / std::log(2.0);
     t.bits = t.step == 0 ? bits : 0.9 * t.bits + 0.1 * bits;

@@ -12,9 +12,9 @@
 
 namespace gradus::lesson08 {
 
-namespace {
-
 Var row(const Vector& values) { return Var(tensor(Shape{1, static_cast<std::int64_t>(values.size())}, values, f64)); }
+
+namespace {
 
 Var states_of(const Example& example) {  // (1, T, d)
   Vector all;

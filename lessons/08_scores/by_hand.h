@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "autograd/var.h"
 #include "lessons/common/plot.h"
 #include "lessons/common/terminal.h"
 
@@ -60,6 +61,7 @@ LineChart spread_chart(const std::vector<Spread>& rows, Lang lang);
 
 // ---- shared
 
+Var row(const Vector& values);  // (1, d), f64
 // "(0.80 0.20)", and where a sign is needed or wanted "( 0.80 -0.20)".
 std::string vector_text(const Vector& values, int digits, bool room_for_signs = false);
 

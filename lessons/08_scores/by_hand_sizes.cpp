@@ -13,8 +13,6 @@ namespace gradus::lesson08 {
 
 namespace {
 
-Var row(const Vector& values) { return Var(tensor(Shape{1, static_cast<std::int64_t>(values.size())}, values, f64)); }
-
 Score general_with(const Shape& shape, const Vector& W) {
   Score score;
   score.kind = ScoreKind::general;

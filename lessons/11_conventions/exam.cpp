@@ -9,14 +9,14 @@ namespace gradus::lesson11 {
 namespace {
 
 reference::DecoderConvention claimed(const Choices& c) {
-  const bool luong = c.claim == Claim::luong2015;
+  const bool by_luong = c.claim == Claim::luong2015;
   const bool luong_score = c.score == ScoreKind::dot || c.score == ScoreKind::general || c.score == ScoreKind::concat;
   reference::DecoderConvention paper =
-      luong ? reference::luong2015(to_reference(luong_score ? c.score : ScoreKind::general),
-                                   c.cell_reads != CellReads::nothing)
-            : reference::bahdanau2014();
+      by_luong ? reference::luong2015(to_reference(luong_score ? c.score : ScoreKind::general),
+                                      c.cell_reads != CellReads::nothing)
+               : reference::bahdanau2014();
   paper.cell = to_reference(GruOptions{c.reset, c.update, GruBias::one});
-  if (!luong && c.readout_time == ReadoutTime::s_prev) {
+  if (!by_luong && c.readout_time == ReadoutTime::s_prev) {
     paper.readout = {reference::s_prev, reference::y_emb, reference::c_t};
   }
   return paper;
