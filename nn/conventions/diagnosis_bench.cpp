@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 #include <string_view>
 
@@ -143,14 +144,17 @@ std::optional<Model> Bench::build(const Group& group, const Hypothesis& h) const
   Model model = base;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const int option = std::binary_search(group.fields.begin(), group.fields.end(), i) ? h[i] : chosen[i];
-    if (option < 0) continue;
-    try {
-      if (!all[i].options[static_cast<std::size_t>(option)].apply(model, given)) return std::nullopt;
-    } catch (const std::invalid_argument&) {
-      return std::nullopt;  // the option asks for an array that is not there or has another shape
-    }
+    if (option >= 0 && !apply(i, option, model)) return std::nullopt;
   }
   return model;
+}
+
+bool Bench::apply(std::size_t field, int i, Model& model) const {
+  try {
+    return option(field, i).apply(model, given);
+  } catch (const std::invalid_argument&) {
+    return false;  // the option asks for an array that is not there or has another shape
+  }
 }
 
 double Bench::residual(const Group& group, const Hypothesis& h) {
@@ -264,25 +268,42 @@ Trouble Bench::trouble(const Group& group, const Hypothesis& h) const {
 }
 
 std::vector<Hypothesis> Bench::combinations(const Group& group) const {
-  std::vector<Hypothesis> made = {Hypothesis(all.size(), -1)};
-  for (std::size_t i : group.fields) {
-    std::vector<Hypothesis> more;
-    for (const Hypothesis& h : made) {
-      bool any = false;
-      for (std::size_t k = 0; k < all[i].options.size(); ++k) {
-        if (!free(all[i].options[k])) continue;
-        Hypothesis next = h;
-        next[i] = static_cast<int>(k);
-        if (!build(group, next)) continue;
-        more.push_back(std::move(next));
-        any = true;
-      }
-      if (!any) more.push_back(h);
+  std::vector<Hypothesis> list;
+  const auto in_group = [&](std::size_t i) { return std::binary_search(group.fields.begin(), group.fields.end(), i); };
+  std::vector<std::size_t> order;  // the group's fields, and those for which another group has chosen
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (in_group(i) || chosen[i] >= 0) order.push_back(i);
+  // Whether what is chosen in the fields behind this place goes with the model.
+  const auto stands = [&](std::size_t at, const Model& model) {
+    std::optional<Model> whole;
+    while (++at < order.size())
+      if (const std::size_t i = order[at]; !in_group(i) && !apply(i, chosen[i], whole ? *whole : whole.emplace(model)))
+        return false;
+    return true;
+  };
+  // One model a place, kept for its memory: an option is applied once to all hypotheses that begin alike.
+  std::vector<Model> begun(order.size() + 1, base);
+  Hypothesis h(all.size(), -1);
+  const std::function<void(std::size_t)> go_on = [&](std::size_t at) {
+    if (list.size() == options.most) return;
+    if (at == order.size()) return list.push_back(h);
+    const std::size_t i = order[at];
+    Model& next = begun[at + 1];
+    bool any = false;
+    for (int k = 0; in_group(i) && k < static_cast<int>(all[i].options.size()); ++k) {
+      if (!free(option(i, k))) continue;
+      next = begun[at];
+      if (!apply(i, k, next) || !stands(at, next)) continue;
+      any = true, h[i] = k;
+      go_on(at + 1);
     }
-    made = std::move(more);
-    if (made.size() > options.most) made.resize(options.most);
-  }
-  return made;
+    h[i] = -1;
+    if (any) return;
+    next = begun[at];
+    if (in_group(i) || apply(i, chosen[i], next)) go_on(at + 1);
+  };
+  go_on(0);
+  return list;
 }
 
 std::vector<std::pair<std::size_t, int>> Bench::deviations(const Group& group) const {

@@ -146,6 +146,8 @@ class Bench {
   void set_base();
   // PyTorch averages the weights over the heads, so their number does not show: the first one that fits.
   void count_heads();
+  // Whether the option can stand beside those that have made the model what it is.
+  bool apply(std::size_t field, int option, Model& model) const;
   // The largest number of an array of the trace.
   double scale_of(const std::string& name);
 

@@ -294,6 +294,7 @@ template <class Use> Grid read_leaf_along(const Node& n, const Scene& s, const A
 // Some of the features.
 Grid part_of(const Block& block, const Grid& x) {
   Grid out{x.B, x.T, x.N, block.rows, {}};
+  out.x.reserve(out.size());
   for (std::size_t p = 0; p < x.x.size(); p += x.D) {
     const auto start = x.x.begin() + static_cast<std::ptrdiff_t>(p + block.start);
     out.x.insert(out.x.end(), start, start + static_cast<std::ptrdiff_t>(block.rows));
@@ -921,12 +922,14 @@ void Plan::backward(const Grid& d_root, const Flow& flow, Arrays& into, const Sa
         if (n.block.layout != Block::Layout::as_is) misfit("no model reads a matrix like this");
         for (std::size_t k = 0; k < dy.x.size(); ++k) sum.data[n.block.start * cols + k] += dy.x[k];
       } else if (n.lies == Lies::everywhere) {
-        for (std::size_t k = 0; k < dy.x.size(); ++k) sum.data[n.block.start + k % dy.D] += dy.x[k];
+        for (std::size_t p = 0; p < dy.x.size(); p += dy.D)
+          for (std::size_t k = 0; k < dy.D; ++k) sum.data[n.block.start + k] += dy.x[p + k];
       } else {
         Grid all = dy;  // of every feature
         if (n.block.rows) {
           all.D = a.shape.back(), all.x.assign(dy.x.size() / dy.D * all.D, 0);
-          for (std::size_t k = 0; k < dy.x.size(); ++k) all.x[k / dy.D * all.D + n.block.start + k % dy.D] = dy.x[k];
+          for (std::size_t p = 0, to = n.block.start; p < dy.x.size(); p += dy.D, to += all.D)
+            for (std::size_t k = 0; k < dy.D; ++k) all.x[to + k] = dy.x[p + k];
         }
         read_leaf_along(n, scene_, a,
                         [&](std::size_t to, std::size_t from, double w) { sum.data[from] += w * all.x[to]; });

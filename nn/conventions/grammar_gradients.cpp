@@ -769,6 +769,12 @@ class Backward {
     for (const WholeModel& m : models_) {
       plans_.emplace_back();
       for (const auto& [output, term] : m.formulas) plans_.back().push_back(std::make_unique<Plan>(term, m.scene));
+      readers_.emplace_back();
+      for (const auto& [output, term] : m.formulas) {
+        readers_.back().emplace_back();
+        for (std::size_t k = 0; k < m.formulas.size(); ++k)
+          if (reads(*plans_.back()[k], output == "s_0" ? "s" : output)) readers_.back().back().push_back(k);
+      }
     }
   }
 
@@ -830,6 +836,12 @@ class Backward {
   }
 
  private:
+  static bool reads(const Plan& plan, const std::string& array) {
+    return std::any_of(plan.terms().begin(), plan.terms().end(), [&](const Term& t) {
+      return (t->op == Op::leaf || t->op == Op::matrix) && t->name == array;
+    });
+  }
+
   // Down to what a term reads, and on through the formulas that give it.
   void follow(std::size_t i, const Node& node, std::set<const Node*>& seen, std::set<std::string>& inputs) const {
     if (!seen.insert(&node).second) return;
@@ -886,7 +898,7 @@ class Backward {
             for (std::size_t j = 0; j < total.size(); ++j) total[j] += start ? before_the_first(*a, j) : a->data[j];
         };
         add(seeds);
-        for (const Arrays& share : shares) add(share);
+        for (std::size_t reader : readers_[i][k]) add(shares[reader]);
         if (total == last[k]) continue;
         changes = true;
         last[k] = total;
@@ -1005,6 +1017,7 @@ class Backward {
   const BackwardCase& given_;
   std::vector<WholeModel> models_;
   std::vector<std::vector<std::unique_ptr<Plan>>> plans_;
+  std::vector<std::vector<std::vector<std::size_t>>> readers_;  // of what each formula gives: formulas
   Grid changed_;              // of the way that is looked at; it keeps its memory
   std::vector<Right> right_;  // of each set of formulas, once it is asked for
   mutable std::map<std::pair<std::size_t, const Node*>, std::set<std::string>> led_to_;  // the inputs below a term

@@ -45,11 +45,8 @@ Array::Array(Dims dims, Vec values) : shape(std::move(dims)), data(std::move(val
   }
 }
 
-std::size_t Array::dim(std::size_t axis) const {
-  if (axis >= shape.size()) {
-    throw std::invalid_argument("reference array: no axis " + std::to_string(axis) + " in shape " + to_string(shape));
-  }
-  return shape[axis];
+void Array::no_axis(std::size_t axis) const {
+  throw std::invalid_argument("reference array: no axis " + std::to_string(axis) + " in shape " + to_string(shape));
 }
 
 double& Array::at(std::initializer_list<std::size_t> index) {

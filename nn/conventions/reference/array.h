@@ -25,12 +25,18 @@ struct Array {
   explicit Array(Dims dims);  // zeros
   Array(Dims dims, Vec values);
 
-  std::size_t dim(std::size_t axis) const;
+  std::size_t dim(std::size_t axis) const {
+    if (axis >= shape.size()) no_axis(axis);
+    return shape[axis];
+  }
   double& at(std::initializer_list<std::size_t> index);
   double at(std::initializer_list<std::size_t> index) const;
   // The last axis at the given leading indices: row({b, t}) of (B, T, d) holds d numbers.
   Row row(std::initializer_list<std::size_t> leading) const;
   void set_row(std::initializer_list<std::size_t> leading, Row values);
+
+ private:
+  [[noreturn]] void no_axis(std::size_t axis) const;
 };
 
 // Parameters and inputs together under the names of the papers, so that finite differences can move any entry of any of

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -142,29 +143,31 @@ Vec normalised(const AttentionConvention& c, Vec e) {
   return activate(Activation::softmax, std::move(e));
 }
 
-// Two scores compete if their keys are equal.
-std::vector<std::size_t> group_key(const AttentionConvention& c, std::size_t b, std::size_t t, std::size_t i) {
+// Two scores compete if this number is the same for both.
+std::size_t group_of(const AttentionConvention& c, const Dims& shape, std::size_t b, std::size_t t, std::size_t i) {
+  const std::size_t T_q = shape[1], T_enc = shape[2];
+  const auto each_of = [&](std::size_t row) { return (row * T_q + t) * T_enc + i; };
   switch (c.axis) {
     case SoftmaxAxis::batch:
-      return {t, i};
+      return each_of(0);
     case SoftmaxAxis::queries:
-      return {b, i};
+      return b * T_enc + i;
     case SoftmaxAxis::singleton:
-      return {b, t, i};
+      return each_of(b);
     case SoftmaxAxis::keys_and_queries:
-      return {b};
+      return b;
     case SoftmaxAxis::batch_and_keys:
-      return {t};
+      return t;
     case SoftmaxAxis::all:
-      return {};
+      return 0;
     case SoftmaxAxis::heads:
-      return {b / c.heads, t, i};
+      return each_of(b / c.heads);
     case SoftmaxAxis::batch_of_head:
-      return {b % c.heads, t, i};
+      return each_of(b % c.heads);
     case SoftmaxAxis::keys:
       break;
   }
-  return {b, t};
+  return b * T_q + t;
 }
 
 Array read_memory(MemoryRead read, const Array& H) {
@@ -207,7 +210,7 @@ Array attention_weights(const AttentionConvention& c, const Array& scores, const
   Array sorted;
   if (mask && sorts) sorted = sorted_by_length(*mask, c.mask_read == MaskRead::longest_first), mask = &sorted;
   Array masked = scores, kept(scores.shape);
-  std::map<std::vector<std::size_t>, std::vector<std::size_t>> groups;
+  std::vector<std::size_t> group(scores.data.size());
   for (std::size_t b = 0, flat = 0; b < B; ++b) {
     for (std::size_t t = 0; t < T_q; ++t) {
       for (std::size_t i = 0; i < T_enc; ++i, ++flat) {
@@ -219,16 +222,23 @@ Array attention_weights(const AttentionConvention& c, const Array& scores, const
         e /= c.temperature;
         if (c.mask_use == MaskUse::fill && !ok) e = c.mask_fill;
         kept.data[flat] = ok ? 1 : 0;
-        groups[group_key(c, b, t, i)].push_back(flat);
+        group[flat] = group_of(c, scores.shape, b, t, i);
       }
     }
   }
   const bool after = c.mask_use == MaskUse::multiply_after || c.mask_use == MaskUse::multiply_after_renormalise;
   Array weights(scores.shape);
-  for (const auto& [key, members] : groups) {
-    Vec e;
-    for (std::size_t flat : members) e.push_back(masked.data[flat]);
-    Vec alpha = normalised(c, e);
+  std::vector<std::size_t> order(group.size());  // scores that compete stand side by side in it
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (!std::is_sorted(group.begin(), group.end()))
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return group[x] < group[y]; });
+  for (auto first = order.begin(); first != order.end();) {
+    const auto end = std::find_if(first, order.end(), [&](std::size_t x) { return group[x] != group[*first]; });
+    const std::span<const std::size_t> members(first, end);
+    first = end;
+    Vec e(members.size());
+    for (std::size_t k = 0; k < e.size(); ++k) e[k] = masked.data[members[k]];
+    Vec alpha = normalised(c, std::move(e));
     if (after)
       for (std::size_t k = 0; k < alpha.size(); ++k) alpha[k] *= kept.data[members[k]];
     if (c.mask_use == MaskUse::multiply_after_renormalise) {
@@ -287,7 +297,8 @@ Array contexts(const AttentionConvention& c, const Array& weights, const Array& 
         if (c.context_sum == ContextSum::over_length) weight /= static_cast<double>(T_enc);
         const std::size_t place = i + static_cast<std::size_t>(c.value_shift);  // a negative place wraps out of range
         if (weight == 0 || place >= T_enc) continue;
-        context = add(std::move(context), multiply(copy(values.row({b, place})), Vec(d_v, weight)));
+        const Row value = values.row({b, place});
+        for (std::size_t j = 0; j < d_v; ++j) context[j] += weight * value[j];
       }
       out.set_row({b, t}, activate(c.context_activation, std::move(context)));
     }

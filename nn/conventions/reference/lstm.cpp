@@ -1,15 +1,24 @@
 // One step of an LSTM.
 #include "nn/conventions/reference/lstm.h"
 
+#include <stdexcept>
+#include <string>
+
 namespace gradus::reference {
 
 CellState lstm_step(const LstmConvention& convention, const CellWeights& weights, Row x, const CellState& state) {
   const Gates gates{weights, convention.gate_order, convention.biases, convention.transposed};
-  const std::size_t d = state.h.size();
+  const std::size_t d = weights.state_size();
+  if (state.h.size() != d || state.c.size() != d)
+    throw std::invalid_argument("reference LSTM: h of " + std::to_string(state.h.size()) + " and c of " +
+                                std::to_string(state.c.size()) + " numbers, but the weights are for " +
+                                std::to_string(d));
   const Row seen = convention.reads_memory ? Row(state.c) : Row(state.h);
   const auto preactivation = [&](char gate) {
     const bool biased = convention.biased_gates.find(gate) != std::string::npos;
-    return add(gates.preactivation(gate, x, seen), Vec(d, biased ? convention.forget_bias : 0));
+    Vec y = gates.preactivation(gate, x, seen);
+    for (double& value : y) value += biased ? convention.forget_bias : 0;
+    return y;
   };
   const Vec i = activate(convention.gate, preactivation('i'));
   const Vec f = activate(convention.gate, preactivation('f'));
