@@ -270,7 +270,9 @@ Verdict diagnose(const Trace& trace, const Options& options) {
     if (!rest.checked || weight(rest) + 1 >= weight(verdict)) continue;
     rest.findings.insert(rest.findings.begin(), gap.finding);
     rest.tried += verdict.tried, rest.work += verdict.work;
+    const bool explains_all = weight(rest) <= 1;  // what was not written, and nothing else
     verdict = std::move(rest);
+    if (explains_all) break;
   }
   return verdict;
 }

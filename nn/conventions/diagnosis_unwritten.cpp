@@ -100,6 +100,15 @@ Finding finding(const char* code, const std::string& what) {
 std::vector<Unwritten> without_the_unwritten(const Trace& trace) {
   std::vector<Unwritten> found;
   if (trace.kind != TraceKind::decoder && trace.kind != TraceKind::multi_head) return found;
+  if (last_step_is_zero(trace)) {
+    Unwritten u{trace, finding("LAST_STEP_MISSING", "the last step of every output")};
+    cut(u.rest, [](const Array& a) { return a.dim(1) - 1; });
+    u.finding.where.zh = "所有输出的最后一步";
+    u.finding.sentence = {"the last step is not computed: every output is 0 there",
+                          "最后一步没有计算：所有输出在那里都是 0"};
+    u.finding.fix = {"let t run over all T_dec steps", "让 t 遍历全部 T_dec 步"};
+    found.push_back(std::move(u));
+  }
   if (const auto names = never_written(trace); !names.empty()) {
     Unwritten u{trace, {}};
     std::string list;
@@ -152,15 +161,6 @@ std::vector<Unwritten> without_the_unwritten(const Trace& trace) {
         "s[:, 0] 是第一步之后的状态而不是 s_0，s[:, T_dec] 是 0：每一步都把状态写回它读取的位置，下一步读到的是 0"};
     u.finding.used = "s[:, t] = the state after step t", u.finding.paper = "s[:, t + 1] = the state after step t";
     u.finding.fix = {"write the state after step t to s[:, t + 1]", "把第 t 步之后的状态写进 s[:, t + 1]"};
-    found.push_back(std::move(u));
-  }
-  if (last_step_is_zero(trace)) {
-    Unwritten u{trace, finding("LAST_STEP_MISSING", "the last step of every output")};
-    cut(u.rest, [](const Array& a) { return a.dim(1) - 1; });
-    u.finding.where.zh = "所有输出的最后一步";
-    u.finding.sentence = {"the last step is not computed: every output is 0 there",
-                          "最后一步没有计算：所有输出在那里都是 0"};
-    u.finding.fix = {"let t run over all T_dec steps", "让 t 遍历全部 T_dec 步"};
     found.push_back(std::move(u));
   }
   return found;

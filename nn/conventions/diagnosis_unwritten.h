@@ -13,8 +13,8 @@ struct Unwritten {
   Trace rest;
   Finding finding;
 };
-// Outputs of a decoder or of heads that are 0 everywhere, or at some steps as where a step wrote to another's place, and
-// decoders whose last step is 0 in every output. Zeros may be right: only a trace that is better explained without them
+// Decoders whose last step is 0 in every output; then outputs of a decoder or of heads that are 0 everywhere, or at some
+// steps as where a step wrote to another's place. Zeros may be right: only a trace that is better explained without them
 // tells.
 std::vector<Unwritten> without_the_unwritten(const Trace& trace);
 
