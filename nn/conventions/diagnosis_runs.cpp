@@ -147,7 +147,7 @@ bool lowest_layer_ends_right(Bench& bench, const Group& group, const Model& mode
 std::vector<Scored> beside_read_padding(Bench& bench, const Group& group, const std::vector<Scored>& free_ones,
                                         std::size_t most_attempts) {
   std::vector<Scored> made;
-  if (bench.trace.kind != TraceKind::recurrent || !bench.there("h") || !bench.there("mask")) return made;
+  if (!bench.padding_is_other) return made;  // else such a run would show behind the end
   const auto list = bench.deviations(group);
   for (const auto& [field, k] : list)
     for (const Scored& s : free_ones) {
