@@ -778,11 +778,19 @@ class Backward {
     }
   }
 
-  // With one set of formulas that reads wrongly.
-  Arrays run(std::size_t model, const Misread& misread) const {
+  // Whether these gradients of y_emb (B, T_dec, d), final from a step on, are other ones than those of the trace.
+  using Refuted = std::function<bool(const Vec& of_y_emb, std::size_t from)>;
+
+  // With one set of formulas that reads wrongly; nothing as soon as that is refuted.
+  std::optional<Arrays> run(std::size_t model, const Misread& misread, const Refuted& refuted) const {
     Arrays out;
-    for (std::size_t i = 0; i < models_.size(); ++i)
-      collect(i, through(i, {}, nullptr, i == model ? &misread : nullptr), out);
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      const bool wrong = i == model;
+      const auto sum =
+          through(i, {}, nullptr, wrong ? &misread : nullptr, wrong && misread.by_step ? refuted : nullptr);
+      if (!sum) return std::nullopt;
+      collect(i, *sum, out);
+    }
     return out;
   }
 
@@ -792,7 +800,7 @@ class Backward {
   // The gradients of the inputs under their names, with these wrong ways.
   Arrays run(const std::vector<Wrong>& wrongs) const {
     Arrays out;
-    for (std::size_t i = 0; i < models_.size(); ++i) collect(i, through(i, wrongs), out);
+    for (std::size_t i = 0; i < models_.size(); ++i) collect(i, *through(i, wrongs), out);
     return out;
   }
 
@@ -837,9 +845,8 @@ class Backward {
 
  private:
   static bool reads(const Plan& plan, const std::string& array) {
-    return std::any_of(plan.terms().begin(), plan.terms().end(), [&](const Term& t) {
-      return (t->op == Op::leaf || t->op == Op::matrix) && t->name == array;
-    });
+    return std::any_of(plan.terms().begin(), plan.terms().end(),
+                       [&](const Term& t) { return (t->op == Op::leaf || t->op == Op::matrix) && t->name == array; });
   }
 
   // Down to what a term reads, and on through the formulas that give it.
@@ -869,9 +876,9 @@ class Backward {
 
   // Gradients of everything that one set of formulas reads. A formula runs again until nothing that it gets changes: at
   // most once a step, since a step reads only itself and what was before. Wrong ways begin where the right backward has
-  // ended, if it is known: what they do not lead to is there already.
-  Arrays through(std::size_t i, const std::vector<Wrong>& wrongs, Right* seen = nullptr,
-                 const Misread* misread = nullptr) const {
+  // ended, if it is known: what they do not lead to is there already. Nothing if it was refuted on the way.
+  std::optional<Arrays> through(std::size_t i, const std::vector<Wrong>& wrongs, Right* seen = nullptr,
+                                const Misread* misread = nullptr, const Refuted& refuted = nullptr) const {
     const WholeModel& model = models_[i];
     const std::size_t n = model.formulas.size();
     Arrays given = *given_.seeds;
@@ -918,6 +925,9 @@ class Backward {
         const bool saved = misread && k < misread->values.size() && !misread->values[k].empty();
         plan.backward(at_root(plan, output, total), flow, shares[k], saved ? &misread->values[k] : nullptr);
       }
+      // A round makes one more step final; one behind it may be read by the step before.
+      if (refuted && round > 0 && round < model.scene.T && refuted(sum_of(shares, "y_emb"), model.scene.T - round))
+        return std::nullopt;
     }
     Arrays sum = seeds;
     for (const Arrays& share : shares)
@@ -929,6 +939,13 @@ class Backward {
       }
     if (misread && misread->result) misread->result(sum);
     if (seen) seen->shares = std::move(shares), seen->totals = std::move(last);
+    return sum;
+  }
+
+  static Vec sum_of(const std::vector<Arrays>& shares, const std::string& name) {
+    Vec sum;
+    for (const Arrays& share : shares)
+      if (const Array* a = find(share, name)) sum = sum.empty() ? a->data : reference::add(std::move(sum), a->data);
     return sum;
   }
 
@@ -1018,8 +1035,8 @@ class Backward {
   std::vector<WholeModel> models_;
   std::vector<std::vector<std::unique_ptr<Plan>>> plans_;
   std::vector<std::vector<std::vector<std::size_t>>> readers_;  // of what each formula gives: formulas
-  Grid changed_;              // of the way that is looked at; it keeps its memory
-  std::vector<Right> right_;  // of each set of formulas, once it is asked for
+  Grid changed_;                                                // of the way that is looked at; it keeps its memory
+  std::vector<Right> right_;                                    // of each set of formulas, once it is asked for
   mutable std::map<std::pair<std::size_t, const Node*>, std::set<std::string>> led_to_;  // the inputs below a term
 };
 
@@ -1098,6 +1115,9 @@ class Explanation {
     for (const auto& [name, g] : *given_.gradients)
       if (const auto uses = given_.uses(name); !uses.empty())
         wrong_names_[name] = !(difference(of_uses(right, uses, g.shape), g, largest_) < given_.bound);
+    const std::vector<std::string> itself = {"y_emb"};
+    if (const Array* g = reference::find(*given_.gradients, "y_emb"); g && given_.uses("y_emb") == itself)
+      refuted_ = [this, g](const Vec& got, std::size_t from) { return differs_from(*g, got, from); };
   }
 
   std::vector<Finding> find() {
@@ -1130,6 +1150,17 @@ class Explanation {
     std::vector<std::string> left;
   };
   using Ways = std::vector<std::pair<const Node*, std::size_t>>;
+
+  // A gradient (B, T, d) that differs at a step from this one on.
+  bool differs_from(const Array& given, const Vec& got, std::size_t from) const {
+    if (got.size() != given.data.size()) return false;
+    double size = std::max(1e-6 * largest_, 1e-300);
+    for (double x : given.data) size = std::max(size, std::fabs(x));
+    const std::size_t T = given.dim(1), d = given.dim(2);
+    for (std::size_t k = 0; k < got.size(); ++k)
+      if (k / d % T >= from && std::fabs(got[k] - given.data[k]) > given_.bound * size) return true;
+    return false;
+  }
 
   bool is_as_given(const std::string& name, const Arrays& got) const {
     const Array& g = given_.gradients->at(name);
@@ -1202,7 +1233,8 @@ class Explanation {
     for (std::size_t i = 0; i < backward_.models().size() && found.empty(); ++i)
       each_misread(backward_.models()[i], backward_.plans()[i], *given_.seeds, given_.shown, [&](const Misread& m) {
         try {
-          if (explained(backward_.run(i, m), true) == wrong_ones()) found.push_back(m);
+          const auto got = backward_.run(i, m, refuted_);
+          if (got && explained(*got, true) == wrong_ones()) found.push_back(m);
         } catch (const std::invalid_argument&) {
           // no slope is written for this model
         }
@@ -1432,6 +1464,7 @@ class Explanation {
   const BackwardCase& given_;
   Backward backward_;
   double largest_ = 0;
+  Backward::Refuted refuted_;                // by the last steps' gradients of y_emb, where they are given
   std::map<std::string, bool> wrong_names_;  // of the gradients that are compared; true where one is wrong
   std::vector<Wrong> all_;
   std::vector<Part> partly_;

@@ -223,6 +223,7 @@ class Misreadings {
       const bool slope = user->op == Op::apply && place == 0 && user->function->back;
       const S changed = slope ? 0 : 1 - place;
       Misread m;
+      m.by_step = true;
       const std::string into = print(std::make_shared<const Node>(*user), true);
       m.sentence = {"in the backward of " + into + ", " + what.en, "在 " + into + " 的反向中，" + what.zh};
       m.fix = right_value_;
@@ -252,6 +253,7 @@ class Misreadings {
         const Vec x = moved(v.grid.x, v.grid.B, v.grid.T, move);
         if (x == v.grid.x || is_another_kind(v.grid.x, v.grid.B, v.grid.T, move)) continue;
         Misread m;
+        m.by_step = true;
         const Words what = {"the " + v.name + " that is read is that " + move.whose.en,
                             "读到的 " + v.name + " 是" + move.whose.zh};
         m.sentence = {"in the backward, " + what.en, "反向中" + what.zh};
@@ -275,6 +277,7 @@ class Misreadings {
     if (x == v.grid.x) return false;
     const Words but = {what.en + ", but for the first step", what.zh + "（第一步除外）"};
     Misread m;
+    m.by_step = true;
     m.sentence = {"in the backward, " + but.en, "反向中" + but.zh};
     m.fix = right_value_;
     m.values = instead(v, x);
@@ -324,6 +327,7 @@ class Misreadings {
       for (const auto& [name, grid] : all) {
         if (!v.read || grid.size() != v.grid.size() || grid.D != v.grid.D || grid.x == v.grid.x) continue;
         Misread m;
+        m.by_step = true;
         const Words what = {name + " is read where " + v.name + " belongs", "读了 " + name + "，应读 " + v.name};
         m.sentence = {"in the backward, " + what.en, "反向中" + what.zh};
         m.fix = right_value_;
@@ -340,6 +344,7 @@ class Misreadings {
         const Value &a = values_[i], &b = values_[k];
         if (!a.read || !b.read || a.grid.size() != b.grid.size() || a.grid.D != b.grid.D) continue;
         Misread m;
+        m.by_step = true;
         m.values = instead(a, b.grid.x);
         const auto other = instead(b, a.grid.x);
         for (S f = 0; f < other.size(); ++f)
@@ -677,6 +682,7 @@ class Misreadings {
             if (grid.size() != plans_[k]->value(t->in[place].get()).size()) continue;
             const std::string of = print(t), child = print(t->in[place]);
             Misread m;
+            m.by_step = true;
             m.sentence = {"in the backward, " + name + ", a value, stands where the gradient that flows from " + of +
                               " into " + child + " belongs",
                           "反向中，从 " + of + " 流入 " + child + " 的梯度处写成了数值 " + name};
@@ -736,6 +742,7 @@ class Misreadings {
         if (ways.size() != 2) continue;
         const std::string name = gate->label, part = part_code(*plans_[k], gate);
         Misread alone;
+        alone.by_step = true;
         alone.sentence = {"in the backward of " + name + ", the difference of the two states is missing as a factor",
                           "在 " + name + " 的反向中，缺少因子：两个状态之差"};
         const Words right_factor = {
@@ -755,6 +762,7 @@ class Misreadings {
         for (const auto& [what, grid] : factors) {
           if (grid.size() != plans_[k]->value(gate).size()) continue;
           Misread m;
+          m.by_step = true;
           m.sentence = {"in the backward of " + name + ", the gradient of the new state is multiplied by " + what +
                             ", where the difference of the two states belongs",
                         "在 " + name + " 的反向中，新状态的梯度乘了 " + what + "，应乘两个状态之差"};
@@ -771,6 +779,7 @@ class Misreadings {
         for (const auto& [what, grid] : all) {
           if (grid.size() != plans_[k]->value(gate).size()) continue;
           Misread m;
+          m.by_step = true;
           m.sentence = {"in the backward of " + name + ", " + what +
                             ", a value, stands where the gradient of the new "
                             "state belongs",

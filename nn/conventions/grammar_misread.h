@@ -22,6 +22,7 @@ struct Misread {
   std::function<void(reference::Arrays& seeds)> seeds = nullptr;       // the given gradients of outputs
   std::function<void(reference::Arrays& gradients)> result = nullptr;  // those of the arrays of the scene
   std::size_t steps_left_out = 0;                                      // of a recurrent run, the last ones
+  bool by_step = false;  // what flows at a step depends on what reaches it at that step alone
 };
 
 // Calls visit for each of them, the plainest first, until it says that it has found what it looked for.
