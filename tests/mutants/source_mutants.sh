@@ -35,6 +35,7 @@ tensor/kernels/gemm.cpp | copies_a ? copied_rows<T>(a, m, rows, size.k) : | copi
 tensor/kernels/gemm.cpp | space.data() + (j * k + i) * width); | space.data() + (j * k + i) * width - (i > 8 ? width : 0)); | tensor
 tensor/kernels/gemm.cpp | const bool row_by_row = size.k > 0 && | const bool row_by_row = | tensor
 tensor/kernels/gemm.cpp | b + j * width, b_row, | b, b_row, | tensor
+tensor/kernels/gemm.cpp | copy_strided(from + i * b.row, b.column, width, to + i * width); | copy_strided(from, b.column, width, to + i * width); | tensor
 tensor/reduce.cpp | row[j] > row[best] ? j | row[j] >= row[best] ? j | tensor
 tensor/kernels/softmax.cpp | e = select(mask_of<T>(allowed + r * step + i, count), e | e = select(mask_of<T>(allowed + r * step, count), e | tensor
 tensor/kernels/softmax.cpp | && found == rows) found = r; | ) found = r; | tensor
@@ -83,7 +84,11 @@ autograd/kernels/tape_order.cpp | tape.nodes[root->id - f.id] = | tape.nodes[f.i
 autograd/kernels/linear.cpp | before = as_const(rows); | ; | autograd
 autograd/kernels/linear.cpp | first * column | first | autograd
 autograd/kernels/linear.cpp | to, fresh ? Strided<const T>{} : as_const(to)); | to, {}); | autograd
-autograd/kernels/linear.cpp | data<T>() + first; | data<T>(); | autograd
+autograd/kernels/linear.cpp | {rows + first, d_in, 1} | {rows, d_in, 1} | autograd
+autograd/kernels/linear.cpp | bands.from(first, 0), rows, before | bands.from(0, 0), rows, before | autograd
+autograd/kernels/linear.cpp | Bands<T>{rows, d_out}.from(0, first) | Bands<T>{rows, d_out}.from(0, 0) | autograd
+autograd/kernels/made.cpp | found.version != value.version() | false | autograd
+autograd/kernels/made.cpp | *place && (*place)->make != make | *place && false | autograd
 autograd/kernels/linear.cpp | x.contiguous() ? x | true ? x | autograd
 autograd/kernels/pointwise_backward.h | of[k] = static_cast<std::uint8_t>(at); | of[k] = 0; | autograd
 autograd/kernels/tape_order.cpp | next <= above) { | next == 0) { | autograd
@@ -141,7 +146,7 @@ nn/conventions/reference/decoder.cpp | return state && static_cast<long>(t) >= p
 nn/conventions/reference/rnn.cpp | still->intervention.cut == Cut::carry ? calm : state | still->intervention.cut == Cut::fed ? calm : state | nn
 nn/conventions/diagnosis_report.cpp | for (std::size_t i : group.fields) open_[i].clear(); | ; | nn
 nn/conventions/diagnosis_weights_alone.cpp | if (!by_keys && shape.size() == 4 && sums_to_one(1) | if (!by_keys && shape.size() == 5 && sums_to_one(1) | nn
-nn/conventions/diagnosis_gradients.cpp | std::max(size, single_ ? 1e-3 : 1e-5), noise_); | std::max(size, single_ ? 1e-3 : 1e-5), 0.0); | nn
+nn/conventions/diagnosis_gradients.cpp | std::max(bound() * size, noise_); | bound() * size; | nn
 nn/conventions/diagnosis_stages.cpp | if (continues) h = runs[0].final_h | if (false) h = runs[0].final_h | nn
 nn/conventions/reference/attention.cpp | if (alpha == 0) continue;  // masked | ; | nn
 nn/conventions/reference/lstm.cpp | c = activate(convention.memory, std::move(c)); | ; | nn
@@ -149,6 +154,9 @@ nn/conventions/reference/attention.cpp | nonzero(mask, b, i) && i >= query; | no
 nn/conventions/reference/attention.cpp | return query > 0 || nonzero(mask, b, i); | return nonzero(mask, b, i); | nn
 nn/conventions/hypotheses_attention.cpp | query->data == key->data; | false; | nn
 nn/conventions/reference/lstm.cpp | LstmForget::of_hidden ? state.h : state.c; | LstmForget::of_hidden ? state.c : state.c; | nn
+nn/conventions/reference/lstm.cpp | state.h.size() != d || state.c.size() != d | false | nn
+nn/conventions/reference/attention.cpp | return each_of(b % c.heads); | return each_of(b / c.heads); | nn
+nn/conventions/grammar_gradients.cpp | "y_emb"), model.scene.T - round) | "y_emb"), model.scene.T - std::min(round + 2, model.scene.T)) | nn
 nn/conventions/reference/decoder.cpp | as_cut(Cut::keys), mask_ | H, mask_ | nn
 nn/conventions/reference/decoder.cpp | as_cut(Cut::values)), mask_ | H), mask_ | nn
 nn/conventions/diagnosis_weights_alone.cpp | jointly_one(shape.size() - 2) && B > 1 | false | nn
