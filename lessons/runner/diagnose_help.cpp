@@ -129,7 +129,8 @@ void meta(std::string& out, Lang lang) {
       "\"r,z,n\"（PyTorch）、\"z,r,n\"（Keras、ONNX）、\"i,f,g,o\"（PyTorch、Keras）、\"i,o,f,g\""
       "（ONNX）、\"i,g,f,o\"（TensorFlow 1）。GRU 的门是 r、z（或 u）、n（或 h、c），LSTM 的是 i、f、g（或 j、c）、o，"
       "顺序任意；省略则全部尝试");
-  key("\"layout\"", "\"time_major\": sequences are (T, B, ...)", "\"time_major\"：序列为 (T, B, ...)");
+  key("\"layout\"", "\"time_major\": sequences are (T, B, ...); a mask may be (B, T) or (T, B)",
+      "\"time_major\"：序列为 (T, B, ...)；掩码可以是 (B, T) 或 (T, B)");
   key("\"heads\"", "how many, where alpha is averaged over them", "头数，在 alpha 对各头取平均时需要");
   key("\"topic\"", "one of the single formulas, where the names alone do not say",
       "单个公式的名称，在数组名不足以判断时需要");

@@ -51,8 +51,8 @@ class Stages {
     if (contains(stages, Stage::start)) made_["s_0"] = start();
     const bool memory = reads(is_.query, What::cell_state) && !find(given_, "m");
     const bool lower = reads(is_.query, What::bottom_state) || reads(is_.query, What::mean_state) ||
-                       reads(is_.query, What::all_states);
-    if ((memory || lower) && !contains(stages, Stage::cell)) cell();  // the query needs what only the cell knows
+                       reads(is_.query, What::all_states) || reads(is_.attentional, What::bottom_state);
+    if ((memory || lower) && !contains(stages, Stage::cell)) cell();  // these need what only the cell knows
     if (contains(stages, Stage::score)) made_["e"] = score();
     if (contains(stages, Stage::weights)) made_["alpha"] = weights();
     if (contains(stages, Stage::context)) made_["c"] = context();

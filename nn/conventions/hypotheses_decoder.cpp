@@ -339,6 +339,17 @@ std::vector<Field> vector_fields() {
        .paper = paper,
        .fix = {"use the new state", "使用新状态"},
        .test = check},
+      {.id = "bottom",
+       .code = "ATTN_VECTOR_BOTTOM_LAYER",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             return m.decoder.attentional = {c_t, {What::bottom_state, 0}}, has(a, "W_c") && m.decoder.layers > 1;
+           },
+       .sentence = {"the attentional vector joins the state of the bottom layer", "注意力向量拼接了最底层的状态"},
+       .used = "s~_t = tanh(W_c [c_t; s^1_t])",
+       .paper = "s~_t = tanh(W_c [c_t; s^L_t]), the top layer",
+       .fix = {"take the last layer: state[-1]", "取最后一层：state[-1]"},
+       .test = check},
       {.id = "old_context",
        .code = "ATTN_VECTOR_OLD_CONTEXT",
        .apply =

@@ -444,6 +444,28 @@ bool has_onnx_names(const Arrays& values) {
          R->dim(0) % R->dim(1) == 0 && !any(values, recurrent_names(), {"U"});
 }
 
+// Whether 1s and 0s (rows, T) stand apart in every row, as those of lengths do.
+bool is_of_lengths(const Array& mask) {
+  for (std::size_t b = 0; b < mask.dim(0); ++b) {
+    std::size_t changes = 0;
+    const Row row = mask.row({b});
+    for (std::size_t t = 1; t < row.size(); ++t) changes += (row[t] != 0) != (row[t - 1] != 0);
+    if (changes > 1) return false;
+  }
+  return true;
+}
+
+// Under time_major an array without features may lie either way: PyTorch wants its padding mask batch first even then.
+// The shape tells, or else a mask's rows.
+void bring_rows_to_the_front(Arrays& arrays, std::initializer_list<const char*> names, std::size_t B, std::size_t T) {
+  for (const char* name : names) {
+    const auto found = arrays.find(name);
+    if (found == arrays.end() || found->second.shape != Dims{T, B}) continue;
+    const Array turned = swap_axes(found->second);
+    if (T != B || (!is_of_lengths(found->second) && is_of_lengths(turned))) found->second = turned;
+  }
+}
+
 // One example without a batch axis becomes a batch of one.
 void add_batch(Arrays& arrays, std::initializer_list<const char*> names, std::size_t rank) {
   for (const char* name : names)
@@ -478,6 +500,11 @@ void read_decoder(Trace& trace) {
       if (auto found = bag->find(name);
           found != bag->end() && found->second.shape.size() == 3 && found->second.shape[0] == 1)
         found->second.shape.erase(found->second.shape.begin());
+  }
+  if (trace.meta.layout == "time_major") {
+    bring_rows_to_the_front(a, {"mask", "padding"}, B, T_enc);
+    const Array* y = find(a, "y_emb");
+    bring_rows_to_the_front(a, {"y_mask", "targets"}, B, y && y->shape.size() == 3 ? y->shape[1] : 0);
   }
   complete_mask(a, B, T_enc);
   if (B == 0 || T_enc == 0) refuse(shown("H", get(a, "H")) + " is empty; give at least one example and one position");
@@ -766,6 +793,7 @@ void read_recurrent(Trace& trace) {
   if (width && width != d && width != trace.directions * d)
     refuse(shown("h", get(a, "h")) + " needs (B, T, " + std::to_string(trace.directions) +
            " * d), d = " + std::to_string(d) + " from " + shown(trace.read["U"], U));
+  if (trace.meta.layout == "time_major") bring_rows_to_the_front(a, {"mask", "padding"}, B, T);
   complete_mask(a, B, T);
   bring_real_positions_to_the_front(trace);
   read_padding_value_as_zero(trace);

@@ -711,6 +711,8 @@ TEST_CASE("references: every way to get a decoder wrong gives other numbers on a
       {"values shifted back", [](auto& c) { c.attention.value_shift = -1; }},
       {"uniform context", [](auto& c) { c.attention.context_sum = ContextSum::uniform; }},
       {"context of the last", [](auto& c) { c.attention.context_sum = ContextSum::last; }},
+      {"context without the first", [](auto& c) { c.attention.context_sum = ContextSum::all_but_first; }},
+      {"context without the last", [](auto& c) { c.attention.context_sum = ContextSum::all_but_last; }},
       {"context over length", [](auto& c) { c.attention.context_sum = ContextSum::over_length; }},
       {"softmax twice", [](auto& c) { c.attention.normaliser = Normaliser::softmax_twice; }},
       {"sigmoid weights", [](auto& c) { c.attention.normaliser = Normaliser::sigmoid; }},

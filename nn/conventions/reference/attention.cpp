@@ -294,6 +294,8 @@ Array contexts(const AttentionConvention& c, const Array& weights, const Array& 
         if (c.context_sum == ContextSum::first) weight = i == 0;
         if (c.context_sum == ContextSum::last) weight = i == last;
         if (c.context_sum == ContextSum::largest) weight = i == largest;
+        if (c.context_sum == ContextSum::all_but_first && i == 0) weight = 0;
+        if (c.context_sum == ContextSum::all_but_last && i + 1 == T_enc) weight = 0;
         if (c.context_sum == ContextSum::over_length) weight /= static_cast<double>(T_enc);
         const std::size_t place = i + static_cast<std::size_t>(c.value_shift);  // a negative place wraps out of range
         if (weight == 0 || place >= T_enc) continue;

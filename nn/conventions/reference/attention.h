@@ -65,7 +65,7 @@ enum class EmptyRow { error, zeros, nan, uniform };
 
 // What is summed. uniform, first, last: the weights are not used (Cho et al. 2014 uses one fixed context: last).
 // over_length: the weighted sum divided by T_enc again. largest: the value with the largest weight alone.
-enum class ContextSum { weighted, uniform, first, last, over_length, largest };
+enum class ContextSum { weighted, uniform, first, last, over_length, largest, all_but_first, all_but_last };
 // The rows that keys or values are taken from. Mistakes: another example's, the row backwards in time, or a
 // (T, B, d) buffer reshaped to (B, T, d) where it should have been transposed.
 enum class MemoryRead { own, next_example, time_reversed, reshaped, previous_example, first_example, last_example };
