@@ -63,7 +63,7 @@ const std::vector<OtherMask>& other_masks() {
        }},
       {"MASK_OFF_BY_ONE",
        {"every length is one too short: the last real position is skipped", "每个长度都短了一：最后一个真实位置被跳过"},
-       own,
+       {"pass the lengths themselves, not length - 1", "传入长度本身，不要减一"},
        [](const Array& m, std::size_t b, long t) {
          return t + 1 < static_cast<long>(count(m, b)) && is_real(m, b, 0) && is_real(m, b, t);
        }},
@@ -248,7 +248,7 @@ std::optional<Finding> explain_by_another_mask(const Trace& trace, const Model& 
       const auto c = compared(model, arrays);
       if (c && ((c->everywhere && c->numbers >= least_numbers) ||
                 (c->where_both_are_real && c->zero_elsewhere && c->both >= least_numbers)))
-        return of_mask(other.code, other.sentence, other.fix, "s_t = RNN(x_t, s_{t-1}) where the other mask is true");
+        return of_mask(other.code, other.sentence, other.fix, "s_t = RNN(x_t, s_{t-1}) where this wrong mask is true");
     }
   }
   Array read_everywhere = *own;
