@@ -167,7 +167,7 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
   if (hits.empty()) {
     std::vector<Scored> level2;
     constexpr std::size_t most_work = 10'000'000;
-    const std::size_t until = bench.work + most_work;
+    const std::size_t until = bench.work + most_work / bench.searches;
     // The most plausible combinations first: what the claim keeps, then what already comes close.
     std::vector<Scored> order = level0;
     sort_by(order, [&](const Scored& a) { return bench.trouble(group, a.hypothesis); });
@@ -234,12 +234,14 @@ std::size_t weight(const Verdict& v) {
 // Where neither the weights nor the owner says how many heads there are, a mistake may be known by the right number
 // alone: each that divides the width of W_Q is tried, until one leaves nothing without a name.
 Verdict with_other_heads(const Trace& trace, const Options& options, Verdict verdict) {
-  const std::size_t d = get(trace.arrays, "W_Q").dim(0);
-  for (std::size_t heads = 2; heads <= d && verdict.find("UNKNOWN"); ++heads) {
-    if (d % heads != 0) continue;
+  const std::vector<std::size_t> possible = Bench::possible_heads(get(trace.arrays, "W_Q").dim(0));
+  Options among = options;
+  among.searches = possible.size();
+  for (std::size_t heads : possible) {
+    if (heads == 1 || !verdict.find("UNKNOWN")) continue;
     Trace other = trace;
     other.meta.heads = heads, other.heads_known = true;
-    Verdict v = judge(other, options);
+    Verdict v = judge(other, among);
     v.tried += verdict.tried, v.work += verdict.work;
     const std::string n = std::to_string(heads);
     v.notes.push_back({"the number of heads is not in the file: with " + n + " the numbers are explained",

@@ -40,7 +40,8 @@ Bench::Bench(const Trace& its_trace, const Options& its_options)
       all(fields()),
       given(its_trace.arrays),
       single(its_trace.single || looks_single(its_trace.arrays)),
-      half(looks_half(its_trace.arrays)) {
+      half(looks_half(its_trace.arrays)),
+      searches(its_options.searches) {
   tolerance = single ? 1e-5 : 1e-9;
   apart = single ? 1e-3 : 1e-4;
   holes = has_holes(trace);
@@ -121,9 +122,8 @@ void Bench::set_base() {
 
 void Bench::count_heads() {
   const std::size_t d = get(given, "W_Q").dim(0);
-  for (std::size_t heads = 1; heads <= d; ++heads)
+  for (std::size_t heads : possible_heads(d))
     for (MaskRead read : {MaskRead::keys, MaskRead::causal}) {
-      if (d % heads != 0) continue;
       Model model = base;
       model.heads.heads = heads;
       model.decoder.attention.mask_read = read;
@@ -133,6 +133,14 @@ void Bench::count_heads() {
       return;
     }
   heads_are_guessed = true;
+  searches = possible_heads(d).size();
+}
+
+std::vector<std::size_t> Bench::possible_heads(std::size_t d) {
+  std::vector<std::size_t> divisors;
+  for (std::size_t heads = 1; heads <= d; ++heads)
+    if (d % heads == 0) divisors.push_back(heads);
+  return divisors;
 }
 
 bool Bench::has_padding() const {
@@ -233,6 +241,7 @@ void Bench::choose_what_is_seen() {
     if (B > 1) first = part_of_run(given, {row});
     if (B > 2 && B * x.dim(1) > 30) seen = part_of_run(given, {row, row ? 0 : B - 1});
   }
+  if (trace.kind == TraceKind::multi_head && get(given, "query").dim(0) > 1) first = part_of_heads(given, 0);
   if (trace.kind != TraceKind::decoder || !there("s")) return;
   const Array& s = get(given, "s");
   const std::size_t B = s.dim(0), T = s.dim(1) - 1;

@@ -75,6 +75,7 @@ class Bench {
   Hypothesis chosen;                      // by the groups that are done
   bool single = false;                    // computed in float32
   Half half = Half::none;                 // some array holds numbers of this type only, whatever type the file gives
+  std::size_t searches;                   // this one among as many, which share the time of one
   double tolerance = 1e-9, apart = 1e-4;  // agreement and difference
   bool holes = false;                     // some number is not finite
   bool heads_are_guessed = false;         // their number is not in the file and does not show
@@ -135,6 +136,8 @@ class Bench {
   // Hypotheses that mix examples or steps must see all of them.
   static bool whole_batch(const Model& m);
   static bool whole_time(const Model& m);  // of those: they mix steps
+  // The numbers of heads that divide the width of W_Q.
+  static std::vector<std::size_t> possible_heads(std::size_t d);
 
  private:
   // Numbers that float32 holds exactly were computed in it, whatever the file says.

@@ -51,6 +51,20 @@ Arrays part_of_run(const Arrays& given, const std::vector<std::size_t>& rows) {
   return part;
 }
 
+Arrays part_of_heads(const Arrays& given, std::size_t row) {
+  Arrays part = given;
+  for (const char* name : {"query", "key", "value", "mask", "alpha", "output"}) {
+    const auto found = part.find(name);
+    if (found == part.end()) continue;
+    Array& a = found->second;
+    const std::size_t n = a.data.size() / a.dim(0);
+    const auto from = a.data.begin() + static_cast<std::ptrdiff_t>(row * n);
+    a.data = {from, from + static_cast<std::ptrdiff_t>(n)};
+    a.shape[0] = 1;
+  }
+  return part;
+}
+
 std::size_t telling_row(const Arrays& given) {
   std::size_t row = 0, longest = 0;
   const Array* mask = reference::find(given, "mask");

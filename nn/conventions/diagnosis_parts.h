@@ -12,6 +12,9 @@ reference::Arrays part_of_decoder(const reference::Arrays& given, const std::vec
 // These rows of the batch of a recurrent run.
 reference::Arrays part_of_run(const reference::Arrays& given, const std::vector<std::size_t>& rows);
 
+// One example of an attention with heads.
+reference::Arrays part_of_heads(const reference::Arrays& given, std::size_t row);
+
 // The example of a run that is longest among those with padding, or else the first.
 std::size_t telling_row(const reference::Arrays& given);
 
