@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -205,7 +206,7 @@ class Gradients {
       verdict_.notes.push_back({n + " gradients agree with central differences of the convention named",
                                 n + " 个梯度与所判约定的中心差分一致"});
     }
-    if (verdict_.find("GRAD_WRONG")) say_which_steps_are_right(*best);
+    if (verdict_.find("GRAD_WRONG")) say_which_layers_are_right(*best), say_which_steps_are_right(*best);
     say_the_reading(given);
   }
 
@@ -219,6 +220,41 @@ class Gradients {
     std::vector<Wrong> wrong = {};
     Arrays exact = {};  // the right ones, where formulas give them
   };
+
+  // The layer whose parameter this is, from its suffix; nothing for other arrays.
+  std::optional<std::size_t> layer_of(const std::string& name) const {
+    for (const std::string parameter : {"W", "U", "b", "b_u"})
+      for (std::size_t l = 0; l < trace_.layers; ++l)
+        for (const char* direction : {"", "_reverse"})
+          if (name == parameter + (l ? "_l" + std::to_string(l) : "") + direction) return l;
+    return std::nullopt;
+  }
+
+  // Backward goes from the top layer down: the first layer on this way whose parameters go wrong has the mistake.
+  void say_which_layers_are_right(const Reading& r) {
+    if (trace_.kind != TraceKind::recurrent || trace_.layers < 2) return;
+    std::optional<std::size_t> wrong;
+    for (const Wrong& w : r.wrong)
+      if (const auto l = layer_of(w.name)) wrong = std::max(wrong.value_or(0), *l);
+    if (!wrong) return;
+    const std::string l = std::to_string(*wrong), above = std::to_string(*wrong + 1);
+    const bool top = *wrong + 1 == trace_.layers;
+    const bool seen = std::any_of(r.right.begin(), r.right.end(),
+                                  [&](const std::string& name) { return layer_of(name) == *wrong + 1; });
+    if (top)
+      verdict_.notes.push_back(
+          {"backward goes from the top layer down, and the gradients of layer " + l +
+               ", the top one, are wrong already: the mistake is in the backward of this layer, or of every layer",
+           "反向从最上层往下走，而最上层（第 " + l + " 层）的梯度就已不对：错在这一层的反向，或每一层的反向"});
+    else if (seen)
+      verdict_.notes.push_back({"backward goes from the top layer down: the gradients of layer " + above +
+                                    " are right, those of layer " + l +
+                                    " are the first that are wrong: the mistake "
+                                    "is in the backward of layer " +
+                                    l + ", or between the two",
+                                "反向从最上层往下走：第 " + above + " 层的梯度是对的，第 " + l +
+                                    " 层的最先不对：错在第 " + l + " 层的反向，或这两层之间"});
+  }
 
   // Backward begins at the last step: where an input's gradient is right there, only what is handed on goes wrong.
   void say_which_steps_are_right(const Reading& r) {

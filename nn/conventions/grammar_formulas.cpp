@@ -407,15 +407,21 @@ std::vector<std::size_t> lengths_or_full(const Arrays& given, std::size_t B, std
 
 namespace {
 
-// Inputs and states of one direction in the order in which it reads them.
-Scene scene_of_run(const Arrays& given, const Array& h, std::size_t k, const std::vector<std::size_t>& lengths) {
-  const Array& x = get(given, "x");
-  const std::size_t B = x.dim(0), T = x.dim(1), d = get(given, "U").dim(1);
+// One direction of one layer; number counts them as h_n does.
+struct RunPlace {
+  std::size_t number = 0, direction = 0;
+};
+
+// Inputs and states of one run in the order in which it reads them. x (B, T, d_in) is what its layer reads, h holds its
+// states from feature `first` on.
+Scene scene_of_run(const Arrays& given, const Array& x, const Array& h, std::size_t first, RunPlace at,
+                   const std::vector<std::size_t>& lengths) {
+  const std::size_t B = x.dim(0), T = x.dim(1), d = get(given, "U").dim(1), k = at.direction;
   Arrays arrays = given;
   const auto start = [&](const char* name) {
     Array from({B, d});
     if (const Array* a = find(given, name))
-      std::copy_n(a->data.begin() + static_cast<std::ptrdiff_t>(k * B * d), B * d, from.data.begin());
+      std::copy_n(a->data.begin() + static_cast<std::ptrdiff_t>(at.number * B * d), B * d, from.data.begin());
     return from;
   };
   const Array h0 = start("h0");
@@ -425,7 +431,7 @@ Scene scene_of_run(const Arrays& given, const Array& h, std::size_t k, const std
     for (std::size_t t = 0; t < T; ++t) {
       const std::size_t from = read_at(k, t, lengths[b]);
       seen.set_row({b, t}, x.row({b, from}));
-      s.set_row({b, t + 1}, h.row({b, from}).subspan(k * d, d));
+      s.set_row({b, t + 1}, h.row({b, from}).subspan(first, d));
     }
   }
   arrays.erase("c");  // an LSTM's own memory: read in the place of what makes it, it would explain any mistake
@@ -450,7 +456,7 @@ std::vector<Formula> run_formulas(const Model& model, const Arrays& given) {
     Formula f;
     f.stage = Stage::run, f.output = "h";
     if (both) f.part = k ? Words{"the backward direction", "反向"} : Words{"the forward direction", "正向"};
-    f.scene = scene_of_run(given, h, k, lengths);
+    f.scene = scene_of_run(given, x, h, k * d, {k, k}, lengths);
     const Array& s = f.scene.arrays->at("s");
     f.wanted = Array({B, T, d});
     for (std::size_t b = 0; b < B; ++b)
@@ -508,6 +514,75 @@ std::vector<Formula> head_formulas(const Model& model, const Arrays& given) {
   return made;
 }
 
+namespace {
+
+// The memory before the first step and after each one.
+Array memories_of(const Plan& run) {
+  const Grid& memory = run.value(run.loop()->get());
+  const Array& start = run.scene().arrays->at("cell_0");
+  const std::size_t B = run.scene().B, T = run.scene().T, d = start.dim(1);
+  Array m({B, T + 1, d});
+  for (std::size_t b = 0; b < B; ++b) {
+    m.set_row({b, 0}, start.row({b}));
+    for (std::size_t t = 0; t < T; ++t) m.set_row({b, t + 1}, Row(&memory.x[memory.place(b, t, 0)], d));
+  }
+  return m;
+}
+
+// Whether the formula gives the states that the scene holds, at real positions.
+bool gives_its_states(const Plan& run) {
+  const Array& s = run.scene().arrays->at("s");
+  const Grid& made = run.value(run.root().get());
+  for (std::size_t b = 0; b < made.B; ++b)
+    for (std::size_t t = 0; t < run.scene().lengths[b]; ++t)
+      for (std::size_t j = 0; j < made.D; ++j)
+        if (!(std::fabs(made.x[made.place(b, t, 0) + j] - s.at({b, t + 1, j})) < 1e-9)) return false;
+  return true;
+}
+
+// Every direction of every layer, from the lowest on. What a layer reads is what the convention makes of the one below.
+std::vector<WholeModel> whole_runs(const Model& model, const Arrays& given, const Array& h) {
+  const bool both = find(given, "U_reverse") != nullptr;
+  const std::size_t d = get(given, "U").dim(1), directions = both ? 2 : 1, layers = model.decoder.layers;
+  if (h.dim(2) != d * directions || model.both.merge != Merge::concat || model.after_layer) no_tree();
+  Array x = get(given, "x");
+  const std::size_t B = x.dim(0), T = x.dim(1);
+  const std::vector<std::size_t> lengths = lengths_or_full(given, B, T);
+  const std::vector<Array> states = layers > 1 ? run_details(model, given).states : std::vector<Array>();
+  std::vector<WholeModel> all;
+  for (std::size_t l = 0; l < layers; ++l) {
+    Model of_layer = model;
+    if (!model.cells.empty()) of_layer.decoder.cell = model.cells.at(l);
+    Array next({B, T, directions * d});
+    for (std::size_t k = 0; k < directions; ++k) {
+      WholeModel whole;
+      whole.layer = l, whole.direction = k;
+      const RunPlace at{l * directions + k, k};
+      whole.scene = states.empty() ? scene_of_run(given, x, h, k * d, at, lengths)
+                                   : scene_of_run(given, x, states.at(at.number), 0, at, lengths);
+      const std::string suffix = (l ? "_l" + std::to_string(l) : "") + (k ? "_reverse" : "");
+      Writer once(of_layer, *whole.scene.arrays);
+      const Plan run(once.cell(once.read("x", Lies::step), suffix), whole.scene);
+      if (layers > 1 && !gives_its_states(run)) no_tree();
+      if (std::holds_alternative<LstmConvention>(of_layer.decoder.cell)) {
+        Arrays with_memory = *whole.scene.arrays;
+        with_memory["m"] = memories_of(run);
+        whole.scene.arrays = std::make_shared<const Arrays>(std::move(with_memory));
+      }
+      Writer write(of_layer, *whole.scene.arrays);
+      write.add_cell(write.read("x", Lies::step), suffix, whole.formulas);
+      all.push_back(std::move(whole));
+      for (std::size_t p = 0; p < B * T && !states.empty(); ++p)
+        std::copy_n(states[at.number].data.begin() + static_cast<std::ptrdiff_t>(p * d), d,
+                    next.data.begin() + static_cast<std::ptrdiff_t>((p * directions + k) * d));
+    }
+    x = std::move(next);
+  }
+  return all;
+}
+
+}  // namespace
+
 std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const Arrays& given, const Arrays& made) {
   std::vector<WholeModel> all;
   if (kind == TraceKind::multi_head) {
@@ -518,33 +593,7 @@ std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const A
       whole.formulas.emplace_back(f.output, f.term), whole.scene = f.scene;
     all.push_back(whole);
   } else if (kind == TraceKind::recurrent) {
-    const bool both = find(given, "U_reverse") != nullptr;
-    const Array &x = get(given, "x"), &h = get(made, "h");
-    const std::size_t d = get(given, "U").dim(1);
-    if (model.decoder.layers != 1 || h.dim(2) != d * (both ? 2 : 1) || model.both.merge != Merge::concat) no_tree();
-    for (std::size_t k = 0; k < (both ? 2u : 1u); ++k) {
-      WholeModel whole;
-      whole.direction = k;
-      whole.scene = scene_of_run(given, h, k, lengths_or_full(given, x.dim(0), x.dim(1)));
-      if (std::holds_alternative<LstmConvention>(model.decoder.cell)) {
-        Writer once(model, *whole.scene.arrays);
-        const Term s = once.cell(once.read("x", Lies::step), k ? "_reverse" : "");
-        const Plan run(s, whole.scene);
-        const Grid& memory = run.value(run.loop()->get());
-        const Array& start = whole.scene.arrays->at("cell_0");
-        Array m({x.dim(0), x.dim(1) + 1, d});
-        for (std::size_t b = 0; b < x.dim(0); ++b) {
-          m.set_row({b, 0}, start.row({b}));
-          for (std::size_t t = 0; t < x.dim(1); ++t) m.set_row({b, t + 1}, Row(&memory.x[memory.place(b, t, 0)], d));
-        }
-        Arrays with_memory = *whole.scene.arrays;
-        with_memory["m"] = m;
-        whole.scene.arrays = std::make_shared<const Arrays>(std::move(with_memory));
-      }
-      Writer write(model, *whole.scene.arrays);
-      write.add_cell(write.read("x", Lies::step), k ? "_reverse" : "", whole.formulas);
-      all.push_back(std::move(whole));
-    }
+    return whole_runs(model, given, get(made, "h"));
   } else {
     if (model.decoder.layers != 1) no_tree();
     Arrays together = given;

@@ -40,11 +40,11 @@ std::vector<Formula> run_formulas(const Model& model, const reference::Arrays& g
 std::vector<Formula> head_formulas(const Model& model, const reference::Arrays& given);
 
 // The formulas of a whole model on one set of arrays: what one of them gives is read by the others, and by itself one
-// step later. In the order in which a step computes them. One for each direction of a recurrent layer.
+// step later. In the order in which a step computes them. One for each direction of each recurrent layer, from the lowest.
 struct WholeModel {
   Scene scene;
   std::vector<std::pair<std::string, Term>> formulas;  // the array that is given, and by what
-  std::size_t direction = 0;
+  std::size_t layer = 0, direction = 0;
 };
 // `made` is what the model computes from `given`. Throws std::invalid_argument where no trees are written for it.
 std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const reference::Arrays& given,

@@ -757,9 +757,11 @@ const std::vector<SlopeRule>& slope_rules() {
 // Which ways a rule changes: in one term, or in all terms that play one part.
 struct Wrong {
   const SlopeRule* rule = nullptr;
-  std::size_t whole_model = 0, formula = 0;
-  std::vector<std::pair<const Node*, std::size_t>> ways;
+  std::vector<std::size_t> models;  // the sets of formulas, of layers and directions, that are wrong alike
+  std::size_t formula = 0;
+  std::vector<std::pair<const Node*, std::size_t>> ways;  // of each of these sets as many
   bool in_every_formula = false;  // an LSTM's gates stand in the formulas of its memory and of its state
+  bool is_in(std::size_t model) const { return std::find(models.begin(), models.end(), model) != models.end(); }
 };
 
 class Backward {
@@ -768,7 +770,10 @@ class Backward {
       : given_(given), models_(whole_models(given.kind, *given.model, *given.inputs, *given.outputs)) {
     for (const WholeModel& m : models_) {
       plans_.emplace_back();
-      for (const auto& [output, term] : m.formulas) plans_.back().push_back(std::make_unique<Plan>(term, m.scene));
+      for (const auto& [output, term] : m.formulas) {
+        plans_.back().push_back(std::make_unique<Plan>(term, m.scene));
+        for (const Term& t : plans_.back().back()->terms()) model_of_[t.get()] = plans_.size() - 1;
+      }
       readers_.emplace_back();
       for (const auto& [output, term] : m.formulas) {
         readers_.back().emplace_back();
@@ -781,47 +786,55 @@ class Backward {
   // Whether these gradients of y_emb (B, T_dec, d), final from a step on, are other ones than those of the trace.
   using Refuted = std::function<bool(const Vec& of_y_emb, std::size_t from)>;
 
-  // With one set of formulas that reads wrongly; nothing as soon as that is refuted.
-  std::optional<Arrays> run(std::size_t model, const Misread& misread, const Refuted& refuted) const {
-    Arrays out;
-    for (std::size_t i = 0; i < models_.size(); ++i) {
-      const bool wrong = i == model;
-      const auto sum =
-          through(i, {}, nullptr, wrong ? &misread : nullptr, wrong && misread.by_step ? refuted : nullptr);
-      if (!sum) return std::nullopt;
-      collect(i, *sum, out);
-    }
-    return out;
+  // Whether the gradients of a set's parameters, complete by then, may be what is looked for.
+  using Fits = std::function<bool(std::size_t model, const Arrays& so_far)>;
+
+  // With sets of formulas that read wrongly; nothing as soon as that is refuted, or does not fit.
+  std::optional<Arrays> run(const std::map<std::size_t, Misread>& misread, const Refuted& refuted,
+                            const Fits& fits) const {
+    const auto one = [&](std::size_t i, const Array& above) {
+      const auto wrong = misread.find(i);
+      if (wrong == misread.end()) return through(i, above, {});
+      return through(i, above, {}, nullptr, &wrong->second, wrong->second.by_step ? refuted : nullptr);
+    };
+    return from_the_top(one, fits);
+  }
+
+  // The parameters that a set of formulas reads.
+  std::set<std::string> parameters_of(std::size_t i) const {
+    std::set<std::string> names;
+    for (const auto& plan : plans_[i])
+      for (const Term& t : plan->terms())
+        if (t->op == Op::matrix || (t->op == Op::leaf && t->lies == Lies::everywhere)) names.insert(t->name);
+    return names;
   }
 
   const std::vector<std::vector<std::unique_ptr<Plan>>>& plans() const { return plans_; }
   const std::vector<WholeModel>& models() const { return models_; }
 
-  // The gradients of the inputs under their names, with these wrong ways.
-  Arrays run(const std::vector<Wrong>& wrongs) const {
-    Arrays out;
-    for (std::size_t i = 0; i < models_.size(); ++i) collect(i, *through(i, wrongs), out);
-    return out;
+  // The gradients of the inputs under their names, with these wrong ways; nothing as soon as they do not fit.
+  std::optional<Arrays> run(const std::vector<Wrong>& wrongs, const Fits& fits = nullptr) const {
+    return from_the_top([&](std::size_t i, const Array& above) { return through(i, above, wrongs); }, fits);
   }
 
   // Whether the rule has a meaning on these ways, and would change what flows there in a right backward.
   bool applies(const Wrong& wrong) {
     if (right_.empty()) {
       std::vector<Right> right(models_.size());
-      for (std::size_t i = 0; i < models_.size(); ++i) through(i, {}, &right[i]);
+      from_the_top([&](std::size_t i, const Array& above) { return through(i, above, {}, &right[i]); });
       right_ = std::move(right);
     }
     bool changes = false;
     for (const auto& [node, place] : wrong.ways) {
+      const std::size_t i = model_of_.at(node);
       bool flows_there = false;
-      for (std::size_t k = 0; k < plans_[wrong.whole_model].size(); ++k) {
-        const auto& flows = right_[wrong.whole_model].flows[k];
+      for (std::size_t k = 0; k < plans_[i].size(); ++k) {
+        const auto& flows = right_[i].flows[k];
         const auto at = flows.find({node, place});
         if ((k != wrong.formula && !wrong.in_every_formula) || at == flows.end()) continue;
         flows_there = true;
         changed_ = at->second.second;
-        if (!wrong.rule->change({*plans_[wrong.whole_model][k], *node, place, at->second.first}, changed_))
-          return false;
+        if (!wrong.rule->change({*plans_[i][k], *node, place, at->second.first}, changed_)) return false;
         changes = changes || changed_.x != at->second.second.x;
       }
       if (!flows_there) return false;
@@ -829,15 +842,39 @@ class Backward {
     return changes;
   }
 
+  // Those of several layers or directions that a mistake may be in alike: all, or a layer's.
+  std::vector<std::vector<std::size_t>> groups() const {
+    std::vector<std::size_t> all;
+    std::map<std::size_t, std::vector<std::size_t>> by_layer;
+    for (std::size_t i = 0; i < models_.size(); ++i) all.push_back(i), by_layer[models_[i].layer].push_back(i);
+    std::vector<std::vector<std::size_t>> groups;
+    if (all.size() > 1) groups.push_back(all);
+    for (const auto& [layer, of_one] : by_layer)
+      if (of_one.size() > 1 && of_one.size() < all.size()) groups.push_back(of_one);
+    return groups;
+  }
+  // " of layer 1 alone", if these are not all.
+  Words place_of(const std::vector<std::size_t>& models) const {
+    if (models.size() == models_.size()) return {};
+    const WholeModel& one = models_[models.front()];
+    const bool layers = models_.back().layer > 0, direction = models.size() == 1 && models_.back().direction > 0;
+    const std::string number = std::to_string(one.layer);
+    Words of;
+    if (direction) of.en = one.direction ? " of the backward direction" : " of the forward direction";
+    if (layers) of.en += " of layer " + number, of.zh = "第 " + number + " 层";
+    if (direction) of.zh += one.direction ? "反向方向" : "正向方向";
+    return {of.en + " alone", of.zh + "（仅此处）的"};
+  }
+
   // Whether what flows along these ways may reach that input: if it cannot, the input's gradient stays right.
   bool leads_to(const Wrong& wrong, const std::string& input) const {
     return std::any_of(wrong.ways.begin(), wrong.ways.end(), [&](const auto& way) {
       const auto& [node, place] = way;
       const Node* first = place == Plan::all_uses ? node : node->in[place].get();
-      const auto [known, is_new] = led_to_.try_emplace({wrong.whole_model, first});
+      const auto [known, is_new] = led_to_.try_emplace(first);
       if (is_new) {
         std::set<const Node*> seen;
-        follow(wrong.whole_model, *first, seen, known->second);
+        follow(model_of_.at(first), *first, seen, known->second);
       }
       return known->second.count(input) > 0;
     });
@@ -854,10 +891,36 @@ class Backward {
     if (!seen.insert(&node).second) return;
     for (const Term& in : node.in) follow(i, *in, seen, inputs);
     if (node.op != Op::leaf && node.op != Op::matrix) return;
+    if (reads_the_layer_below(i, node.name)) {
+      for (std::size_t lower = 0; lower < models_.size(); ++lower)
+        for (const auto& [output, term] : models_[lower].formulas)
+          if (models_[lower].layer + 1 == models_[i].layer) follow(lower, *term, seen, inputs);
+      return;
+    }
     inputs.insert(node.name);
     if (node.name == "s" || node.name == "m") inputs.insert(start_of(node.name));
     for (const auto& [output, term] : models_[i].formulas)
       if (output == node.name || (output == "s_0" && node.name == "s")) follow(i, *term, seen, inputs);
+  }
+
+  bool reads_the_layer_below(std::size_t i, const std::string& name) const {
+    return given_.kind == TraceKind::recurrent && models_[i].layer > 0 && name == "x";
+  }
+
+  // The gradients of the inputs from those of each set of formulas, the top layer's first: one(i, gradient of the
+  // layer's h, empty for the top), nothing where one gives nothing.
+  std::optional<Arrays> from_the_top(const std::function<std::optional<Arrays>(std::size_t i, const Array& above)>& one,
+                                     const Fits& fits = nullptr) const {
+    Arrays out;
+    Array above, below;
+    for (std::size_t i = models_.size(); i-- > 0;) {
+      if (i + 1 < models_.size() && models_[i].layer != models_[i + 1].layer) above = std::move(below), below = Array();
+      const auto sum = one(i, above);
+      if (!sum) return std::nullopt;
+      collect(i, *sum, out, below);
+      if (fits && !fits(i, out)) return std::nullopt;
+    }
+    return out;
   }
 
   // The input that stands before the first of the states or memories.
@@ -877,19 +940,21 @@ class Backward {
   // Gradients of everything that one set of formulas reads. A formula runs again until nothing that it gets changes: at
   // most once a step, since a step reads only itself and what was before. Wrong ways begin where the right backward has
   // ended, if it is known: what they do not lead to is there already. Nothing if it was refuted on the way.
-  std::optional<Arrays> through(std::size_t i, const std::vector<Wrong>& wrongs, Right* seen = nullptr,
-                                const Misread* misread = nullptr, const Refuted& refuted = nullptr) const {
+  std::optional<Arrays> through(std::size_t i, const Array& above, const std::vector<Wrong>& wrongs,
+                                Right* seen = nullptr, const Misread* misread = nullptr,
+                                const Refuted& refuted = nullptr) const {
     const WholeModel& model = models_[i];
     const std::size_t n = model.formulas.size();
     Arrays given = *given_.seeds;
     if (misread && misread->seeds) misread->seeds(given);
+    if (!above.data.empty()) given["h"] = above;
     const Arrays seeds = seeds_of(i, given, misread ? misread->steps_left_out : 0);
     std::vector<Arrays> shares(n);
     std::vector<Vec> last(n);
     if (!right_.empty() && !misread) {
       shares = right_[i].shares, last = right_[i].totals;
       for (const Wrong& wrong : wrongs)
-        for (std::size_t k = 0; k < n && wrong.whole_model == i; ++k)
+        for (std::size_t k = 0; k < n && wrong.is_in(i); ++k)
           if (wrong.formula == k || wrong.in_every_formula) last[k].clear();
     }
     if (seen) seen->flows.resize(n);
@@ -916,8 +981,7 @@ class Backward {
           if (misread && misread->flow) misread->flow(k, term, place, dy, dx);
           for (const Wrong& wrong : wrongs)
             for (const auto& [node, at] : wrong.ways)
-              if (node == &term && at == place && wrong.whole_model == i &&
-                  (wrong.formula == k || wrong.in_every_formula)) {
+              if (node == &term && at == place && (wrong.formula == k || wrong.in_every_formula)) {
                 const Grid before = place == Plan::all_uses ? dy : Grid();
                 wrong.rule->change({plan, term, place, place == Plan::all_uses ? before : dy}, dx);
               }
@@ -990,14 +1054,19 @@ class Backward {
       if (const Array* h = find(given, "h"))
         for (std::size_t t = 0; t < (held ? T : n); ++t)  // behind the end the last state is handed out again
           add(seeds["s"], b, std::min(t + 1, n), h->row({b, read_at(k, t, real)}).subspan(k * d, d));
-      if (const Array* h = find(given, "h_n")) add(seeds["s"], b, n, h->row({k, b}));
-      if (const Array* c = find(given, "c_n"); c && lstm) add(seeds["m"], b, n, c->row({k, b}));
+      if (const Array* h = find(given, "h_n")) add(seeds["s"], b, n, h->row({number_of(i), b}));
+      if (const Array* c = find(given, "c_n"); c && lstm) add(seeds["m"], b, n, c->row({number_of(i), b}));
     }
     return seeds;
   }
 
-  // Gradients of a scene's arrays as those of the inputs.
-  void collect(std::size_t i, const Arrays& from, Arrays& out) const {
+  // The place of a run's states in h_n.
+  std::size_t number_of(std::size_t i) const {
+    return models_[i].layer * (models_.back().direction + 1) + models_[i].direction;
+  }
+
+  // Gradients of a scene's arrays as those of the inputs, and of h of the layer below.
+  void collect(std::size_t i, const Arrays& from, Arrays& out, Array& below) const {
     const WholeModel& m = models_[i];
     // The gradient of that input, nullptr where there is none.
     const auto sum_of = [&](const std::string& name) -> Array* {
@@ -1014,13 +1083,15 @@ class Backward {
       const bool state = name == "s" || name == "m";
       const std::size_t k = m.direction;
       if (state) {
-        const std::size_t d = a.dim(2), first = given_.kind == TraceKind::recurrent ? k * a.dim(0) * d : 0;
+        const std::size_t d = a.dim(2), first = given_.kind == TraceKind::recurrent ? number_of(i) * a.dim(0) * d : 0;
         if (Array* to = sum_of(start_of(name)))
           for (std::size_t b = 0; b < a.dim(0); ++b)
             for (std::size_t j = 0; j < d; ++j) add(*to, first + b * d + j, a.at({b, 0, j}));
       } else if (name == "x" && given_.kind == TraceKind::recurrent) {
         const std::size_t T = a.dim(1), d = a.dim(2);
-        if (Array* to = sum_of(name))
+        const bool lower = reads_the_layer_below(i, name);
+        if (lower && below.data.empty()) below = Array(a.shape);
+        if (Array* to = lower ? &below : sum_of(name))
           for (std::size_t b = 0; b < a.dim(0); ++b)
             for (std::size_t t = 0; t < T; ++t)
               for (std::size_t j = 0; j < d; ++j)
@@ -1034,10 +1105,11 @@ class Backward {
   const BackwardCase& given_;
   std::vector<WholeModel> models_;
   std::vector<std::vector<std::unique_ptr<Plan>>> plans_;
-  std::vector<std::vector<std::vector<std::size_t>>> readers_;  // of what each formula gives: formulas
-  Grid changed_;                                                // of the way that is looked at; it keeps its memory
-  std::vector<Right> right_;                                    // of each set of formulas, once it is asked for
-  mutable std::map<std::pair<std::size_t, const Node*>, std::set<std::string>> led_to_;  // the inputs below a term
+  std::vector<std::vector<std::vector<std::size_t>>> readers_;   // of what each formula gives: formulas
+  Grid changed_;                                                 // of the way that is looked at; it keeps its memory
+  std::vector<Right> right_;                                     // of each set of formulas, once it is asked for
+  std::map<const Node*, std::size_t> model_of_;                  // the set of formulas of each term
+  mutable std::map<const Node*, std::set<std::string>> led_to_;  // the inputs below a term
 };
 
 // Largest difference of one gradient, relative to its largest number; one that theory makes 0 is rounding beside the
@@ -1089,7 +1161,7 @@ std::string outer_of(const Plan& plan, const Node& term) {
 
 Arrays right_gradients(const BackwardCase& given) {
   try {
-    const Arrays right = Backward(given).run({});
+    const Arrays right = *Backward(given).run(std::vector<Wrong>());
     Arrays named;
     for (const auto& [name, g] : *given.gradients)
       if (const auto uses = given.uses(name); !uses.empty()) named[name] = of_uses(right, uses, g.shape);
@@ -1111,10 +1183,17 @@ class Explanation {
   explicit Explanation(const BackwardCase& given) : given_(given), backward_(given) {
     for (const auto& [name, g] : *given_.gradients)
       for (double x : g.data) largest_ = std::max(largest_, std::fabs(x));
-    const Arrays right = backward_.run({});
+    const Arrays right = *backward_.run(std::vector<Wrong>());
     for (const auto& [name, g] : *given_.gradients)
       if (const auto uses = given_.uses(name); !uses.empty())
         wrong_names_[name] = !(difference(of_uses(right, uses, g.shape), g, largest_) < given_.bound);
+    for (std::size_t i = 0; i < backward_.models().size(); ++i) {
+      parameters_.emplace_back();
+      for (const std::string& name : backward_.parameters_of(i))
+        if (wrong_names_.count(name)) parameters_.back().push_back(name);
+    }
+    if (backward_.models().back().layer > 0)
+      fits_ = [this](std::size_t i, const Arrays& got) { return are_as_given(parameters_[i], got); };
     const std::vector<std::string> itself = {"y_emb"};
     if (const Array* g = reference::find(*given_.gradients, "y_emb"); g && given_.uses("y_emb") == itself)
       refuted_ = [this, g](const Vec& got, std::size_t from) { return differs_from(*g, got, from); };
@@ -1124,8 +1203,9 @@ class Explanation {
     list_ways();
     // A way that leads to no wrong gradient explains none, and no backward needs to run to see it.
     for (const Wrong& wrong : all_)
-      if (std::any_of(wrong_names_.begin(), wrong_names_.end(),
-                      [&](const auto& gradient) { return gradient.second && leads_to(wrong, gradient.first); }))
+      if (in_the_right_layer(wrong) && std::any_of(wrong_names_.begin(), wrong_names_.end(), [&](const auto& gradient) {
+            return gradient.second && leads_to(wrong, gradient.first);
+          }))
         attempt({wrong});
     if (hits_.empty()) {
       if (auto cut = truncated()) return {*cut};
@@ -1190,7 +1270,9 @@ class Explanation {
     try {
       for (const Wrong& wrong : wrongs)
         if (!backward_.applies(wrong)) return;
-      Arrays got = backward_.run(wrongs);
+      std::optional<Arrays> made = backward_.run(wrongs, fits_);
+      if (!made) return;
+      Arrays& got = *made;
       const std::size_t n = explained(got, wrongs.size() > 1);
       if (!n) return;
       if (wrongs.size() == 1) {
@@ -1201,7 +1283,7 @@ class Explanation {
       if (n < wrong_ones()) return;
       Hit hit{wrongs, std::move(got), 0, 0};
       for (const Wrong& wrong : wrongs) {
-        hit.plainness += wrong.rule->plainness, hit.ways += wrong.ways.size();
+        hit.plainness += wrong.rule->plainness, hit.ways += wrong.ways.size() / wrong.models.size();
         if (!finding_of(wrong)) return;
       }
       hits_.push_back(std::move(hit));
@@ -1227,23 +1309,91 @@ class Explanation {
             attempt({first, second});
   }
 
+  bool are_as_given(const std::vector<std::string>& names, const Arrays& got) const {
+    return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return is_as_given(name, got); });
+  }
+  bool are_wrong(const std::vector<std::string>& names) const {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return wrong_names_.at(name); });
+  }
+
+  // Of several layers: what a way leads to tells where it can be. It stands before all that is wrong, and in front of
+  // parameters of its own that are wrong, if it is in front of any.
+  bool in_the_right_layer(const Wrong& wrong) const {
+    if (!fits_) return true;
+    for (const auto& [name, is_wrong] : wrong_names_)
+      if (is_wrong && !leads_to(wrong, name)) return false;
+    return std::all_of(wrong.models.begin(), wrong.models.end(), [&](std::size_t i) {
+      std::vector<std::string> behind;
+      for (const std::string& name : parameters_[i])
+        if (leads_to(wrong, name)) behind.push_back(name);
+      return behind.empty() || are_wrong(behind);
+    });
+  }
+  // A misreading changes parameters of its own layer, and none of a layer above.
+  bool may_be_misread(std::size_t i) const {
+    for (std::size_t k = 0; fits_ && k < parameters_.size(); ++k) {
+      const bool above = backward_.models()[k].layer > backward_.models()[i].layer;
+      if (above ? are_wrong(parameters_[k]) : k == i && !parameters_[k].empty() && !are_wrong(parameters_[k]))
+        return false;
+    }
+    return true;
+  }
+
+  // Whether the same misreading in all of these layers or directions explains everything; so far in those behind `next`.
+  bool is_misread_in(const std::vector<std::size_t>& group, std::size_t next,
+                     std::map<std::size_t, Misread>& misread) const {
+    if (next == 0) {
+      const auto got = backward_.run(misread, nullptr, fits_);
+      return got && explained(*got, true) == wrong_ones();
+    }
+    bool is_it = false;
+    const std::size_t i = group[next - 1];
+    const Misread& first = misread.begin()->second;
+    each_misread(backward_.models()[i], backward_.plans()[i], *given_.seeds, given_.shown, [&](const Misread& m) {
+      if (m.code != first.code || m.sentence.en != first.sentence.en) return false;
+      std::map<std::size_t, Misread> more = misread;
+      more.emplace(i, m);
+      is_it = is_misread_in(group, next - 1, more);
+      return true;
+    });
+    return is_it;
+  }
+
   // Backward in which every slope is right, and that reads other numbers.
   std::optional<Finding> misread() {
     std::vector<Misread> found;
-    for (std::size_t i = 0; i < backward_.models().size() && found.empty(); ++i)
+    Words place;
+    for (std::size_t i = 0; i < backward_.models().size() && found.empty(); ++i) {
+      if (!may_be_misread(i)) continue;
+      std::vector<std::vector<std::size_t>> groups;
+      for (const auto& group : backward_.groups())
+        if (group.back() == i) groups.push_back(group);
+      bool fits_here = false;  // the parameters of this one
+      const Backward::Fits fits = [&](std::size_t k, const Arrays& got) {
+        const bool is = !fits_ || fits_(k, got);
+        if (k == i) fits_here = is && are_as_given(parameters_[i], got);
+        return is;
+      };
       each_misread(backward_.models()[i], backward_.plans()[i], *given_.seeds, given_.shown, [&](const Misread& m) {
         try {
-          const auto got = backward_.run(i, m, refuted_);
-          if (got && explained(*got, true) == wrong_ones()) found.push_back(m);
+          fits_here = false;
+          const auto alone = backward_.run({{i, m}}, refuted_, fits);
+          if (alone && explained(*alone, true) == wrong_ones()) found.push_back(m), place = backward_.place_of({i});
+          for (const auto& group : groups) {
+            std::map<std::size_t, Misread> misread = {{i, m}};
+            if (found.empty() && fits_here && is_misread_in(group, group.size() - 1, misread))
+              found.push_back(m), place = backward_.place_of(group);
+          }
         } catch (const std::invalid_argument&) {
           // no slope is written for this model
         }
         return !found.empty();
       });
+    }
     if (found.empty()) return std::nullopt;
     Finding f;
     f.code = found[0].code, f.kind = Kind::graph;
-    f.where = {"the backward pass", "反向传播"};
+    f.where = {"the backward pass" + place.en, place.zh + "反向传播"};
     f.sentence = found[0].sentence, f.fix = found[0].fix;
     f.used = "gradients as given";
     f.paper = "the gradients of the convention that the forward follows";
@@ -1284,12 +1434,12 @@ class Explanation {
                 for (const Term& t : backward_.plans()[i][k]->terms())
                   if (t->op == Op::leaf && t->lies == Lies::step && t->read.lag > 0 &&
                       std::find(carries.arrays.begin(), carries.arrays.end(), t->name) != carries.arrays.end())
-                    wrongs.push_back({&rule, i, k, {{t.get(), Plan::all_uses}}});
+                    wrongs.push_back({&rule, {i}, k, {{t.get(), Plan::all_uses}}});
               }
             if (wrongs.empty()) continue;
             try {
-              const Arrays got = backward_.run(wrongs);
-              if (explained(got, true) == wrong_ones()) return of_truncation(cut, carries.what, T);
+              const auto got = backward_.run(wrongs, fits_);
+              if (got && explained(*got, true) == wrong_ones()) return of_truncation(cut, carries.what, T);
             } catch (const std::invalid_argument&) {
               return std::nullopt;  // no slope is written for this model
             }
@@ -1323,13 +1473,13 @@ class Explanation {
 
   // What a verdict says of one wrong way; nothing where the rule says nothing of it.
   std::optional<Finding> finding_of(const Wrong& wrong) const {
-    const Plan& plan = *backward_.plans()[wrong.whole_model][wrong.formula];
+    const Plan& plan = *backward_.plans()[wrong.models.front()][wrong.formula];
     const auto& [node, place] = wrong.ways.front();
     const bool whole = place == Plan::all_uses;
     const Node& operand = whole ? *node : *node->in[place];
     std::string owner =
         part_code(plan, whole && !plan.uses(node).empty() && node->label.empty() ? plan.uses(node)[0].first : node);
-    bool several = wrong.ways.size() > 1 || wrong.in_every_formula;
+    bool several = wrong.ways.size() > wrong.models.size() || wrong.in_every_formula;
     if (whole && node->op == Op::leaf)  // what several gates read, as an input, is no one gate's
       for (const auto& [user, at] : plan.uses(node)) several = several || part_code(plan, user) != owner;
     if (several) owner = owner.substr(0, owner.find('_'));
@@ -1357,7 +1507,9 @@ class Explanation {
     const std::string factor = outer_of(plan, *node);
     for (std::string* side : {&f.sentence.en, &f.sentence.zh}) *side = replaced_in(*side, "%f", factor);
     const Words part = part_words(plan, node);
-    const std::string gates = several ? "every gate" : part.en, gates_zh = several ? "每个门" : part.zh;
+    const Words whose = backward_.place_of(wrong.models);
+    const std::string gates = (several ? "every gate" : part.en) + whose.en,
+                      gates_zh = whose.zh + (several ? "每个门" : part.zh);
     f.sentence.en = "in the backward of " + gates + ", " + f.sentence.en;
     f.sentence.zh = "在" + gates_zh + "的反向中，" + f.sentence.zh;
     f.where = {"the backward of " + gates, gates_zh + "的反向"};
@@ -1382,6 +1534,7 @@ class Explanation {
 
   void list_ways() {
     const auto& plans = backward_.plans();
+    std::vector<std::vector<Wrong>> wrongs(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {
       std::map<std::string, std::map<std::size_t, Ways>> everywhere;  // by formula
       for (std::size_t k = 0; k < plans[i].size(); ++k) {
@@ -1409,7 +1562,7 @@ class Explanation {
         for (const auto& [role, list] : alike)
           if (list.size() > 1 && std::find(ways.begin(), ways.end(), list) == ways.end()) ways.push_back(list);
         for (const SlopeRule& rule : slope_rules())
-          for (const auto& list : ways) all_.push_back({&rule, i, k, list});
+          for (const auto& list : ways) wrongs[i].push_back({&rule, {i}, k, list});
         for (const auto& [role, list] : alike) everywhere[role][k] = list;
       }
       for (const auto& [role, by_formula] : everywhere) {
@@ -1418,8 +1571,25 @@ class Explanation {
         for (const auto& [k, list] : by_formula)
           for (const auto& way : list)
             if (std::find(all.begin(), all.end(), way) == all.end()) all.push_back(way);
-        for (const SlopeRule& rule : slope_rules()) all_.push_back({&rule, i, by_formula.begin()->first, all, true});
+        for (const SlopeRule& rule : slope_rules())
+          wrongs[i].push_back({&rule, {i}, by_formula.begin()->first, all, true});
       }
+    }
+    for (const auto& group : backward_.groups()) list_alike(wrongs, group);
+    for (auto& of_one : wrongs) all_.insert(all_.end(), of_one.begin(), of_one.end());
+  }
+
+  // The same way in several layers or directions: their formulas have the same terms, in the same order.
+  void list_alike(const std::vector<std::vector<Wrong>>& wrongs, const std::vector<std::size_t>& group) {
+    for (std::size_t j = 0; j < wrongs[group.front()].size(); ++j) {
+      Wrong together = wrongs[group.front()][j];
+      for (std::size_t i : group) {
+        if (wrongs[i].size() != wrongs[group.front()].size()) return;
+        if (i == group.front()) continue;
+        together.models.push_back(i);
+        together.ways.insert(together.ways.end(), wrongs[i][j].ways.begin(), wrongs[i][j].ways.end());
+      }
+      all_.push_back(std::move(together));
     }
   }
 
@@ -1464,8 +1634,10 @@ class Explanation {
   const BackwardCase& given_;
   Backward backward_;
   double largest_ = 0;
-  Backward::Refuted refuted_;                // by the last steps' gradients of y_emb, where they are given
-  std::map<std::string, bool> wrong_names_;  // of the gradients that are compared; true where one is wrong
+  std::vector<std::vector<std::string>> parameters_;  // of each set of formulas, those whose gradients are given
+  Backward::Fits fits_;                               // of several layers
+  Backward::Refuted refuted_;                         // by the last steps' gradients of y_emb, where they are given
+  std::map<std::string, bool> wrong_names_;           // of the gradients that are compared; true where one is wrong
   std::vector<Wrong> all_;
   std::vector<Part> partly_;
   std::vector<Hit> hits_;
