@@ -140,6 +140,10 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
       }
     hits = bench.matching(group, level1);
   }
+  // Reading on over the padding harms nothing where no final state is.
+  if (!level1.empty() && !hits.empty() && !holds_final_states(bench) &&
+      right_but_behind_the_end(bench, report, group, level0))
+    return find(bench, report, terms, group);
   tried.insert(tried.end(), level1.begin(), level1.end());
   if (hits.empty() && bench.holes) return unknown(bench, report, group, tried);
   if (hits.empty() && found_in_half_precision(bench, report, group, level0, level1)) return;
@@ -147,6 +151,9 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
     const std::vector<Scored> over_padding = beside_read_padding(bench, group, level0, most_attempts);
     hits = bench.matching(group, over_padding);
     tried.insert(tried.end(), over_padding.begin(), over_padding.end());
+    if (!hits.empty() && !holds_final_states(bench))
+      if (auto without = found_without_padding(bench, report, group, tried); !without.empty())
+        hits = std::move(without);
   }
   for (const auto* some : {&level0, &level1})
     if (hits.empty() && explained_by_final_states(bench, report, group, *some)) return;

@@ -256,6 +256,8 @@ bool right_but_behind_the_end(Bench& bench, Report& report, const Group& group, 
   return false;
 }
 
+bool holds_final_states(const Bench& bench) { return bench.there("h_n") || bench.there("c_n") || bench.there("start"); }
+
 std::vector<Scored> found_without_padding(Bench& bench, Report& report, const Group& group,
                                           std::vector<Scored>& tried) {
   if (!bench.padding_is_other || group.outputs.front() != "h") return {};
@@ -269,7 +271,13 @@ std::vector<Scored> found_without_padding(Bench& bench, Report& report, const Gr
     model->run.after_end = model->both.after_end = AfterEnd::run_on;
     return bench.residual(group, *model, whole) < bench.tolerance;
   });
-  if (!hits.empty() && !read_on) return hits;
+  if (!hits.empty() && read_on && !holds_final_states(bench))
+    report.verdict.findings.push_back(
+        of_padding(bench, group,
+                   {"behind the end stand outputs of a cell that reads on over the padding; whether a final state "
+                    "depends on it does not show: the trace holds none",
+                    "序列结束之后还有循环单元继续读填充而得的输出；最终状态是否受影响看不出来：轨迹中没有最终状态"}));
+  if (!hits.empty() && (!read_on || !holds_final_states(bench))) return hits;
   report.padding.reset();
   bench.padding_is_other = true;
   bench.compare_again(whole);

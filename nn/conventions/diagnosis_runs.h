@@ -23,8 +23,10 @@ bool explained_between_layers(Bench& bench, Report& report, const Group& group, 
 bool explained_by_mask(Bench& bench, Report& report, const Group& group, const std::vector<Scored>& free_ones);
 // A right run, whatever stands behind the end: from now on nothing stands there.
 bool right_but_behind_the_end(Bench& bench, Report& report, const Group& group, const std::vector<Scored>& free_ones);
-// Hypotheses with one mistake that agree at all real positions. Not where the cell runs on with this mistake: that is a
-// second one.
+// Whether the trace holds a state after the last input. Where it does not, reading on over the padding harms nothing.
+bool holds_final_states(const Bench& bench);
+// Hypotheses with one mistake that agree at all real positions. Not where the cell runs on with this mistake, and final
+// states may depend on it: that is a second one.
 std::vector<Scored> found_without_padding(Bench& bench, Report& report, const Group& group, std::vector<Scored>& tried);
 // Whether h of a run agrees, so that only its final states are wrong.
 bool outputs_are_right(Bench& bench, const Group& group, const std::vector<Scored>& free_ones);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "nn/conventions/diagnosis_padding.h"
 #include "nn/conventions/diagnosis_precision.h"
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/diagnosis_weights_alone.h"
@@ -24,11 +25,18 @@ bool first_step_tells(const Bench& bench) {
   return bench.there("s") && generic("s_0") && (!remembers || generic("cell_0"));
 }
 
+// Of h, 0 behind the ends: those positions may hold anything.
+Array at_real_positions(const Bench& bench, Array h) {
+  Arrays states = {{"h", std::move(h)}};
+  if (const Array* mask = reference::find(bench.given, "mask")) states["mask"] = *mask;
+  return without_padding(states);
+}
+
 // One of two directions that agrees clears the gates, which both of them have.
 std::optional<std::pair<Kind, Words>> half_that_agrees(Bench& bench, const Group& group,
                                                        const std::vector<Scored>& tried) {
   if (!bench.there("h")) return std::nullopt;
-  const Array& wanted = get(bench.given, "h");
+  const Array wanted = at_real_positions(bench, get(bench.given, "h"));
   const std::size_t d = wanted.dim(2);
   const auto half = [&](const Array& whole, std::size_t which) {
     Array part({whole.dim(0), whole.dim(1), d / 2});
@@ -37,7 +45,8 @@ std::optional<std::pair<Kind, Words>> half_that_agrees(Bench& bench, const Group
     return part;
   };
   for (const Scored& s : tried) {
-    const std::optional<Array> got = bench.states_of(group, s.hypothesis);
+    std::optional<Array> got = bench.states_of(group, s.hypothesis);
+    if (got && got->shape == wanted.shape) got = at_real_positions(bench, std::move(*got));
     for (std::size_t which = 0; got && got->shape == wanted.shape && which < 2; ++which)
       if (difference(half(*got, which), half(wanted, which)) < bench.tolerance)
         return {{Kind::convention,
@@ -45,6 +54,45 @@ std::optional<std::pair<Kind, Words>> half_that_agrees(Bench& bench, const Group
                        : Words{"; the first half of h agrees, the second does not", "；h 的前一半相符，后一半不符"}}};
   }
   return std::nullopt;
+}
+
+// Whether a hypothesis without mistakes gives h of all examples that have no padding, of a batch where others have some.
+bool agrees_without_padding(Bench& bench, const Group& group, const std::vector<Scored>& tried) {
+  const Array *h = reference::find(bench.given, "h"), *mask = reference::find(bench.given, "mask");
+  if (!h || !mask) return false;
+  const auto has_padding = [&](std::size_t b) {
+    const Row real = mask->row({b});
+    return std::find(real.begin(), real.end(), 0.0) != real.end();
+  };
+  std::vector<std::size_t> whole;
+  for (std::size_t b = 0; b < h->dim(0); ++b)
+    if (!has_padding(b)) whole.push_back(b);
+  if (whole.empty() || whole.size() == h->dim(0)) return false;
+  return std::any_of(tried.begin(), tried.end(), [&](const Scored& s) {
+    const std::optional<Array> got = bench.states_of(group, s.hypothesis);
+    if (!got || got->shape != h->shape) return false;
+    for (std::size_t b : whole)
+      for (std::size_t k = b * h->dim(1) * h->dim(2); k < (b + 1) * h->dim(1) * h->dim(2); ++k)
+        if (!(std::fabs(got->data[k] - h->data[k]) < bench.tolerance)) return false;
+    return true;
+  });
+}
+
+// What of a recurrent run agrees although not all of it does; nothing where nothing is known to.
+std::optional<std::pair<Kind, Words>> part_of_a_run_that_agrees(Bench& bench, const Group& group,
+                                                                const std::vector<Scored>& tried) {
+  std::optional<std::pair<Kind, Words>> seen;
+  if (bench.trace.directions == 2 && bench.trace.layers == 1) seen = half_that_agrees(bench, group, tried);
+  const auto add = [&](Kind kind, const Words& words) {
+    if (!seen) seen = {kind, {}};
+    seen->second.en += words.en, seen->second.zh += words.zh;
+  };
+  if (agrees_without_padding(bench, group, tried))
+    add(Kind::mask, {"; examples without padding agree, shorter ones do not", "；没有填充的样本相符，较短的不符"});
+  for (const char* name : {"h_n", "c_n"})
+    if (bench.there(name) && bench.there("h") && bench.agrees_on(name, group, tried))
+      add(Kind::convention, {std::string("; ") + name + " agrees", std::string("；") + name + " 相符"});
+  return seen;
 }
 
 // Whether a hypothesis without mistakes gives every step but the first, from the trace's own states.
@@ -124,8 +172,8 @@ std::pair<Kind, Words> kind_from_invariants(Bench& bench, const Group& group, co
              "；只有第一步不符：它得到的、代替前一步的东西不对"}};
   if (in(Stage::run) && group.outputs.size() > 1 && bench.agrees_on("h", group, tried))
     return {Kind::convention, {"; h agrees, the final states do not", "；h 相符，最终状态不符"}};
-  if (in(Stage::run) && bench.trace.directions == 2 && bench.trace.layers == 1) {
-    if (const auto seen = half_that_agrees(bench, group, tried)) return *seen;
+  if (in(Stage::run)) {
+    if (const auto seen = part_of_a_run_that_agrees(bench, group, tried)) return *seen;
   }
   if (in(Stage::cell) || in(Stage::run)) {
     if (std::holds_alternative<LstmConvention>(bench.base.decoder.cell)) return {Kind::lstm, {}};

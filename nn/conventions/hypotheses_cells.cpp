@@ -1190,6 +1190,23 @@ std::vector<Field> run_fields() {
        .paper = "backward output of step k at position length + 1 - k",
        .fix = {"turn the outputs back with the lengths that the input was turned with", "用翻转输入时的长度翻转回输出"},
        .test = "append padding: CHECK(h at real positions is unchanged);"},
+      {.id = "turned_over_read_padding",
+       .code = "BWD_TURNED_OVER_PADDING",
+       .apply =
+           [](Model& m, const Arrays& a) {
+             const bool once = m.run.after_end != AfterEnd::run_on;  // else the same as turned_over_padding
+             return m.both.backward_outputs = Outputs::over_row_read_on, once && has(a, "U_reverse") && has(a, "mask");
+           },
+       .sentence =
+           {"the backward direction reads the valid prefix in reverse and then on over the padding, and its outputs "
+            "are turned back over the whole padded row: in short rows they stand T - length positions too late, and "
+            "first come those of the padding",
+            "反向只翻转有效前缀来读，接着又读了填充，输出却按整行（含填充）翻转回来：短句的反向输出晚了 T - length "
+            "个位置，前面是填充的输出"},
+       .used = "backward output of step k at position T + 1 - k",
+       .paper = "backward output of step k at position length + 1 - k",
+       .fix = {"turn the outputs back with the lengths that the input was turned with", "用翻转输入时的长度翻转回输出"},
+       .test = "append padding: CHECK(h at real positions is unchanged);"},
       {.id = "turned_within_length",
        .code = "BWD_READS_PADDING_TURNED_WITHIN",
        .kind = Kind::mask,

@@ -65,7 +65,10 @@ Run run_sequence(const CellConvention& cell, const RunConvention& run, const Cel
     };
     CellState state = start(h0, c0), calm = still ? start(still->h0, still->c0) : CellState{};
     const CellState first = state;
-    const bool reads_all = run.after_end == AfterEnd::run_on || run.reading == Reading::reversed_row;
+    const bool over_row = run.outputs == Outputs::over_row || run.outputs == Outputs::over_row_read_on,
+               reads_on = run.outputs == Outputs::over_row_read_on;
+    const bool reads_all = run.after_end == AfterEnd::run_on || run.reading == Reading::reversed_row || reads_on;
+    CellState end = state;
     for (std::size_t k = 0; k < T; ++k) {
       const std::size_t t = position(run.reading, k, n, T);
       if (still && (k < n || reads_all)) {
@@ -77,8 +80,9 @@ Run run_sequence(const CellConvention& cell, const RunConvention& run, const Cel
         const CellState read = cell_step(cell, weights, x.row({b, t}), run.restarts ? first : state);
         state = run.real && run.real->at({b, t}) == 0 ? run.masked_step(state, read, first) : read;
       }
+      if (k < n || !reads_on) end = state;
       const std::size_t place = run.outputs == Outputs::as_read         ? k
-                                : run.outputs == Outputs::over_row      ? T - 1 - k
+                                : over_row                              ? T - 1 - k
                                 : run.outputs == Outputs::within_length ? (k < n ? n - 1 - k : k)
                                                                         : t;
       const bool real = (run.outputs == Outputs::over_row ? k : place) < n;
@@ -86,8 +90,8 @@ Run run_sequence(const CellConvention& cell, const RunConvention& run, const Cel
       out.h.set_row({b, place}, state.h);
       out.c.set_row({b, place}, state.c);
     }
-    out.final_h.set_row({b}, state.h);
-    out.final_c.set_row({b}, state.c);
+    out.final_h.set_row({b}, end.h);
+    out.final_c.set_row({b}, end.c);
   }
   return out;
 }

@@ -30,7 +30,8 @@ enum class Reading { forward, reversed_prefix, reversed_row, backward_unreversed
 
 // Where the output of a step is put: at the position that was read (a backward run is turned round again). By mistake a
 // backward run is not turned round, or with other lengths than its input: over the whole row, within the length.
-enum class Outputs { in_place, as_read, over_row, within_length };
+// over_row_read_on: over the whole row, of a cell that has read on over the padding; its final state is right.
+enum class Outputs { in_place, as_read, over_row, over_row_read_on, within_length };
 
 struct RunConvention {
   AfterEnd after_end = AfterEnd::zero;
