@@ -786,6 +786,26 @@ class Backward {
   // Whether these gradients of y_emb (B, T_dec, d), final from a step on, are other ones than those of the trace.
   using Refuted = std::function<bool(const Vec& of_y_emb, std::size_t from)>;
 
+  // Formulas are not written for every cell of the library: those of another one would accuse a right backward.
+  bool gives_the_outputs() const {
+    for (std::size_t i = 0; i < models_.size(); ++i)
+      for (std::size_t k = 0; k < plans_[i].size(); ++k) {
+        const std::string& output = models_[i].formulas[k].first;
+        const Plan& plan = *plans_[i][k];
+        const Grid wanted = at_root(plan, output, get(*models_[i].scene.arrays, output).data);
+        const Grid& made = plan.value(plan.root().get());
+        const std::size_t n = made.N * made.D;
+        for (std::size_t b = 0; b < made.B; ++b) {
+          // Behind the end of a run anything may stand.
+          const std::size_t T =
+              given_.kind == TraceKind::recurrent ? std::min(made.T, models_[i].scene.lengths[b]) : made.T;
+          for (std::size_t j = b * made.T * n; j < (b * made.T + T) * n; ++j)
+            if (std::fabs(made.x[j] - wanted.x[j]) > 1e-9 * std::max(1., std::fabs(wanted.x[j]))) return false;
+        }
+      }
+    return true;
+  }
+
   // Whether the gradients of a set's parameters, complete by then, may be what is looked for.
   using Fits = std::function<bool(std::size_t model, const Arrays& so_far)>;
 
@@ -1161,7 +1181,9 @@ std::string outer_of(const Plan& plan, const Node& term) {
 
 Arrays right_gradients(const BackwardCase& given) {
   try {
-    const Arrays right = *Backward(given).run(std::vector<Wrong>());
+    const Backward backward(given);
+    if (!backward.gives_the_outputs()) return {};
+    const Arrays right = *backward.run(std::vector<Wrong>());
     Arrays named;
     for (const auto& [name, g] : *given.gradients)
       if (const auto uses = given.uses(name); !uses.empty()) named[name] = of_uses(right, uses, g.shape);
@@ -1200,6 +1222,7 @@ class Explanation {
   }
 
   std::vector<Finding> find() {
+    if (!backward_.gives_the_outputs()) return {};
     list_ways();
     // A way that leads to no wrong gradient explains none, and no backward needs to run to see it.
     for (const Wrong& wrong : all_)
