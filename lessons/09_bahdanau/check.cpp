@@ -336,7 +336,7 @@ Result name_the_score() {
     failure.paper = "e_i = v_a . tanh(W_a s + U_a h_i)";
     failure.fix = {"return the scores; attend takes their softmax, once, with the mask",
                    "返回分数；softmax 由 attend 来做，只做一次，并且带掩码"};
-    failure.test.clear();
+    failure.test = {};
     return failure;
   }
   if (same(got, energy(score.of(score.q + score.keys)))) {

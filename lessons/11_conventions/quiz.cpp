@@ -140,10 +140,10 @@ void say_verdict(const Subject& subject, const Pictures& p, const Choices& choic
   for (const diagnosis::Finding& f : verdict.findings) {
     if (!f.error) continue;
     say_wrapped("", f.code + ": " + f.sentence.in(lang), width);
-    say_wrapped(std::string(tr(lang, "used   ", "所用  ")), f.used, width);
-    say_wrapped(std::string(tr(lang, "paper  ", "论文  ")), f.paper, width);
+    say_wrapped(std::string(tr(lang, "used   ", "所用  ")), f.used.in(lang), width);
+    say_wrapped(std::string(tr(lang, "paper  ", "论文  ")), f.paper.in(lang), width);
     say_wrapped(std::string(tr(lang, "fix    ", "修改  ")), f.fix.in(lang), width);
-    say_wrapped(std::string(tr(lang, "test   ", "测试  ")), f.test, width);
+    say_wrapped(std::string(tr(lang, "test   ", "测试  ")), f.test.in(lang), width);
   }
   for (const Probe* probe : {&p.influence, &p.route, &p.source, &p.sums, &p.padding, &p.hull}) {
     if (!probe->passed && probe->can_tell) say_wrapped(probe->name + ": ", probe->sentence.in(lang), width);

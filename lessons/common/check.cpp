@@ -318,7 +318,7 @@ Result passes(const diagnosis::Verdict& verdict) {
     failure.test = finding.test;
     if (!finding.error) {  // trained from scratch it would not matter; here the weights are given
       failure.fix = {"follow the paper: the weights here expect it", "照论文的写法；这里给定的权重要求这样"};
-      failure.test.clear();
+      failure.test = {};
     }
     return failure;
   }

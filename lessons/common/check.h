@@ -23,14 +23,7 @@
 
 namespace gradus::check {
 
-// A number, a name or a formula, the same in both languages; or a few words, in each.
-struct Text : Words {
-  Text() = default;
-  Text(const char* both) : Words(both, both) {}
-  Text(const std::string& both) : Words(both, both) {}
-  Text(Words words) : Words(std::move(words)) {}
-  Text(std::string english, std::string chinese) : Words(std::move(english), std::move(chinese)) {}
-};
+using diagnosis::Text;
 
 struct Failure {
   std::string code;          // the verdict, stable: "WRONG_SHAPE", "ATTN_QUERY_POST_STEP"
@@ -39,7 +32,7 @@ struct Failure {
   Text expected, got;        // small: a line or a few; may be empty
   Text used, paper;          // formulas, where a diagnosis knows them
   Words fix = {};            // what to do, where it is known
-  std::string test = {};     // a line that would have caught it
+  Text test = {};            // a line that would have caught it
   std::string section = {};  // anchor in the lesson's README; the part's when empty
 };
 using Result = std::optional<Failure>;

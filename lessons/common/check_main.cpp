@@ -127,7 +127,7 @@ Json to_json(const Failure& failure, const Part& part) {
                        {"used", words(failure.used)},
                        {"paper", words(failure.paper)},
                        {"fix", words(failure.fix)},
-                       {"test", failure.test},
+                       {"test", words(failure.test)},
                        {"section", failure.section.empty() ? part.section : failure.section}});
 }
 

@@ -70,7 +70,7 @@ check::Failure failure_of(const Json& json) {
   f.used = words_of(json.at("used"));
   f.paper = words_of(json.at("paper"));
   f.fix = words_of(json.at("fix"));
-  f.test = json.at("test").as_string();
+  f.test = words_of(json.at("test"));
   f.section = json.at("section").as_string();
   return f;
 }

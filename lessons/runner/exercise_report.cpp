@@ -72,7 +72,7 @@ std::string report_text(const CourseLesson& lesson, const CheckReport& report, c
     out += entry(tr(lang, "yours", "你的"), f.used.in(lang));
     out += entry(tr(lang, "paper", "应为"), f.paper.in(lang));
     out += entry(tr(lang, "mend", "改法"), f.fix.in(lang));
-    out += entry(tr(lang, "test", "测试"), f.test);
+    out += entry(tr(lang, "test", "测试"), f.test.in(lang));
     if (!f.section.empty()) {
       out += entry(tr(lang, "read", "参阅"),
                    fmt::format("lessons/{}/{}#{}", lesson.id, tr(lang, "README.md", "README.zh.md"), f.section));

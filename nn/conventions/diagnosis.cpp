@@ -71,10 +71,11 @@ void look_at_the_start(const Bench& bench, Report& report) {
     f.sentence = {"the steps start from " + s + "[:, 0], which is " + (zeros ? "0" : "another array than " + s_0) +
                       ": " + s_0 + " is never read",
                   "各步从 " + s + "[:, 0] 开始，它" + (zeros ? "是 0" : "不是 " + s_0) + "：从未读取 " + s_0};
-    f.used = s + "[:, 0] = " + (zeros ? "0" : "other numbers"), f.paper = s + "[:, 0] = " + s_0;
+    f.used = zeros ? Text(s + "[:, 0] = 0") : Text(s + "[:, 0] = other numbers", s + "[:, 0] = 别的数");
+    f.paper = s + "[:, 0] = " + s_0;
     f.fix = {"put " + s_0 + " into " + s + "[:, 0] before the first step",
              "第一步之前把 " + s_0 + " 放进 " + s + "[:, 0]"};
-    f.test = "CHECK(" + s + "[:, 0] is " + s_0 + ");";
+    f.test = "CHECK(" + s + "[:, 0] == " + s_0 + ");";
     report.verdict.findings.push_back(f);
   }
 }

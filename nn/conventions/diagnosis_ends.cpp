@@ -171,7 +171,7 @@ std::string zh_joined(const std::vector<std::string>& list, const char* between)
 }
 
 Finding finding(const std::string& output, const std::vector<std::string>& en, const std::vector<std::string>& zh,
-                const std::string& used, const std::string& paper) {
+                const Text& used, const Text& paper) {
   Finding f;
   const bool start = output == "start";
   f.code = start ? "ENDS_OTHER_STATE" : "FINAL_OTHER_STATE";
@@ -184,7 +184,7 @@ Finding finding(const std::string& output, const std::vector<std::string>& en, c
                         "取顶层的 [正向读完最后一个真实输入；反向读完位置 1]"}
                 : Words{"hand out each layer's and direction's own last state, after the last real input",
                         "交出每一层、每一方向自己的最后状态，即读完最后一个真实输入之后的状态"};
-  f.test = "fill the states with distinct constants and read them back";
+  f.test = {"fill the states with distinct constants and read them back", "用互不相同的常数填满各状态，再读回来"};
   return f;
 }
 
@@ -201,34 +201,38 @@ std::vector<Finding> explain_final_states(const Arrays& given, const RunDetails&
   const Whole whole{given, right, right.outputs, B, d, directions};
   const std::vector<Taken> all = all_that_can_be_taken(whole);
   std::vector<std::string> en, zh;
-  std::string used, paper;
-  const auto look = [&](const std::vector<Vec>& block, const std::string& place, std::size_t own, const char* of) {
+  Text used, paper;
+  const auto look = [&](const std::vector<Vec>& block, const Words& place, std::size_t own, const char* of) {
     const std::string belongs =
         blocks == 1 && start ? "[h_n[" + std::to_string(slices - 2) + "]; h_n[" + std::to_string(slices - 1) + "]]"
                              : std::string(of) + "[" + std::to_string(own) + "]";
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const Taken& t) { return same(t.rows, block, tolerance); });
     if (found == all.end()) return false;
-    used += (used.empty() ? "" : "; ") + found->what.en, paper += (paper.empty() ? "" : "; ") + belongs;
+    const Text between = used.empty() ? Text() : Text("; ", "；");
+    used += between + Text(found->what), paper += between + belongs;
     if (found->what.en == belongs) return true;
-    en.push_back(place + " is " + found->what.en + " where " + belongs + " belongs");
-    zh.push_back(place + " 是" + found->what.zh + "，应为 " + belongs);
+    en.push_back(place.en + " is " + found->what.en + " where " + belongs + " belongs");
+    zh.push_back(place.zh + "是" + found->what.zh + "，应为 " + belongs);
     return true;
   };
   if (!start) {
     if (wanted.dim(0) != slices || wanted.dim(1) != B || wanted.dim(2) != d) return {};
     for (std::size_t i = 0; i < slices; ++i) {
-      const std::string place = output + "[" + std::to_string(i) + "]";
+      const std::string slice = output + "[" + std::to_string(i) + "]";
+      const Words place{slice, slice + " "};
       if (!look(rows_of(B, [&](std::size_t b) { return copy(wanted.row({i, b})); }), place, i, output.c_str()))
         return {};
     }
     if (en.empty()) return {};
-    return {finding(output, en, zh, output + " = " + used, output + " = " + paper)};
+    return {finding(output, en, zh, Text(output + " = ") + used, Text(output + " = ") + paper)};
   }
   if (wanted.dim(0) != B || wanted.dim(1) % d || wanted.dim(1) > 2 * d) return {};
   for (std::size_t k = 0; k < blocks; ++k) {
     const auto block = rows_of(B, [&](std::size_t b) { return copy(wanted.row({b}).subspan(k * d, d)); });
-    const std::string place = blocks == 1 ? "start" : k ? "the second half of start" : "the first half of start";
+    const Words place = blocks == 1 ? Words{"start", "start "}
+                        : k         ? Words{"the second half of start", "start 的后一半"}
+                                    : Words{"the first half of start", "start 的前一半"};
     if (!look(block, place, slices - 2 + k, "h_n")) {
       en.clear();
       break;

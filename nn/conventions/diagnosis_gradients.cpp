@@ -36,7 +36,8 @@ struct WrongBackward {
 };
 
 const std::vector<WrongBackward>& wrong_backwards() {
-  static const Said keep = {"keep it in the graph within a sequence", "同一序列内让它留在计算图里"};
+  static const Said keep = {"do not detach there: within a sequence the graph stays whole",
+                            "这里不要 detach：同一序列内计算图要保持完整"};
   static const Said sum = {"add to the gradient at every use: +=, not =", "每次使用都要累加梯度：用 += 而不是 ="};
   static const Said both_ways = {"d_h_i = alpha_i d_c plus what flows back from the score of h_i: +=, not =",
                                  "d_h_i = alpha_i d_c 加上从 h_i 的分数回传的部分：用 += 而不是 ="};
@@ -46,8 +47,7 @@ const std::vector<WrongBackward>& wrong_backwards() {
       {"STATE_DETACHED",
        {Cut::states},
        Seen::all,
-       {"the decoder's states were detached: no gradient flows through them",
-        "解码器状态被 detach 了：没有梯度流经它们"},
+       {"the states were detached: no gradient flows through them", "状态被 detach 了：没有梯度流经它们"},
        keep},
       {"CARRY_DETACHED",
        {Cut::carry},
@@ -1001,8 +1001,8 @@ class Gradients {
       if (const std::size_t place = said->find('%'); place != std::string::npos) said->replace(place, 1, list);
     std::string given = "grad_" + list;
     for (std::size_t at = 0; (at = given.find(", ", at)) != std::string::npos;) given.insert(at += 2, "grad_");
-    f.used = given + " as given";
-    f.paper = "central differences of the convention that the forward follows";
+    f.used = {given + " as given", "所给的 " + given};
+    f.paper = {"central differences of the forward that the trace shows", "按文件所示前向算出的中心差分"};
     f.test = "CHECK(check_gradient(f, {" + list + "}).passed);";
   }
 

@@ -89,8 +89,8 @@ class Layers {
               f.code = "LAYER_WEIGHTS_OTHER", f.kind = Kind::graph;
               f.sentence = {to.en + " uses " + which + " of " + from.en + ", not its own",
                             to.zh + "用的是" + from.zh + "的 " + which + "，而不是自己的"};
-              f.used = to.en + ": " + which + " of " + from.en;
-              f.paper = to.en + ": its own " + which;
+              f.used = {to.en + ": " + which + " of " + from.en, to.zh + "：" + from.zh + "的 " + which};
+              f.paper = {to.en + ": its own " + which, to.zh + "：自己的 " + which};
               f.fix = {"index the parameters by layer and direction", "按层号与方向取参数"};
               return f;
             }
@@ -107,8 +107,9 @@ class Layers {
       f.sentence = {std::string("in every layer the ") + (k ? "backward" : "forward") +
                         " direction uses the other one's " + "weights; its own are never used",
                     std::string("每一层的") + (k ? "反向" : "正向") + "都用另一个方向的权重；自己的从未使用"};
-      f.used = k ? "backward: the weights of the forward direction" : "forward: the weights of the backward direction";
-      f.paper = "each direction: its own weights";
+      f.used = k ? Text{"backward: the weights of the forward direction", "反向：用正向的权重"}
+                 : "forward: the weights of the backward direction";
+      f.paper = {"each direction: its own weights", "每个方向：用自己的权重"};
       f.fix = {"give each direction its own cell", "每个方向用自己的单元"};
       return f;
     }
@@ -153,7 +154,8 @@ class Layers {
       f.sentence = {
           who.en + " hands on " + way.used.en + (l + 1 == layers_ ? "" : " to the next layer") + " where h belongs",
           who.zh + "交出的是 " + way.used.zh + "，应为 h"};
-      f.used = who.en + ": " + way.used.en, f.paper = who.en + ": h";
+      f.used = {who.en + ": " + way.used.en, who.zh + "：" + way.used.zh};
+      f.paper = {who.en + ": h", who.zh + "：h"};
       f.fix = {"hand each layer's h to the next as it is", "把每层的 h 原样交给下一层"};
       return f;
     }
@@ -255,16 +257,19 @@ class Layers {
                 way = k == any ? Words{"", ""}
                       : k      ? Words{", backward,", "的反向"}
                                : Words{", forward,", "的正向"};
-    const std::string what = !lstm ? "h" : part == 0 ? "h and c" : part == 1 ? "h" : "c";
+    const Text what = lstm && part == 0 ? Text("h and c", "h 和 c") : lstm && part == 2 ? Text("c") : Text("h");
     Finding f = finding(l == any ? 0 : l);
     if (l == any) f.where = {"the recurrent run (h)", "循环层（h）"};
     f.code = "START_OF_A_LAYER", f.kind = Kind::data;
-    f.sentence = {what + " of " + layer.en + way.en + " starts from " + source.what.en + ", not from its own",
-                  layer.zh + way.zh + "的 " + what + " 从" + source.what.zh + "开始，而不是自己的初始状态"};
-    f.used = what + " before the first step = " + source.what.en;
-    f.paper = what + " before the first step = h0, c0 [layer * directions + direction]";
+    f.sentence = {what.en + " of " + layer.en + way.en + " starts from " + source.what.en + ", not from its own",
+                  layer.zh + way.zh + "的 " + what.zh + " 从" + source.what.zh + "开始，而不是自己的初始状态"};
+    f.used = {what.en + " before the first step = " + source.what.en,
+              "第一步之前的 " + what.zh + " = " + source.what.zh};
+    f.paper = {what.en + " before the first step = h0, c0 [layer * directions + direction]",
+               "第一步之前的 " + what.zh + " = h0, c0 [层 * 方向数 + 方向]"};
     f.fix = {"index the initial states by layer and direction", "按层与方向取初始状态"};
-    f.test = "fill h0 and c0 with distinct constants: CHECK(each layer and direction starts from its own);";
+    f.test = {"fill h0 and c0 with distinct constants: CHECK(each layer and direction starts from its own);",
+              "用互不相同的常数填满 h0 和 c0：CHECK(每一层、每一方向从自己的开始);"};
     return f;
   }
 

@@ -109,7 +109,7 @@ const std::vector<OtherMask>& other_masks() {
 struct OtherStep {
   const char* code;
   Said sentence;
-  const char* used;
+  Line used;
   RunConvention::MaskedStep step;
   bool reads_zeros = false;  // x is multiplied by the mask
 };
@@ -121,7 +121,7 @@ const std::vector<OtherStep>& other_steps() {
       {"MASKED_STEP_CLEARS",
        {"a masked step sets the state to zero: what was read before it is lost",
         "被遮住的一步把状态置零：之前读到的内容都丢失了"},
-       "s_t = 0 at padding",
+       {"s_t = 0 at padding", "填充处 s_t = 0"},
        [](const State& before, const State&, const State&) {
          return State{zeros(before.h), zeros(before.c)};
        }},
@@ -133,7 +133,7 @@ const std::vector<OtherStep>& other_steps() {
       {"MASKED_STEP_READS_ZEROS",
        {"the input is multiplied by the mask, the state is not kept: at a masked step the cell reads zeros and goes on",
         "只是把输入乘以掩码，状态没有保持：在被遮住的一步，循环单元读到零并继续运行"},
-       "s_t = RNN(0, s_{t-1}) at padding",
+       {"s_t = RNN(0, s_{t-1}) at padding", "填充处 s_t = RNN(0, s_{t-1})"},
        [](const State&, const State& read, const State&) { return read; },
        true},
       {"MASKED_STEP_CLEARS",
@@ -150,7 +150,7 @@ const std::vector<OtherStep>& other_steps() {
        }},
       {"MASKED_STEP_CLEARS",
        {"a masked step sets the memory c to zero and keeps h alone", "被遮住的一步把记忆 c 置零，只保持了 h"},
-       "h_t = h_{t-1}, c_t = 0 at padding",
+       {"h_t = h_{t-1}, c_t = 0 at padding", "填充处 h_t = h_{t-1}，c_t = 0"},
        [](const State& before, const State&, const State&) {
          return State{before.h, zeros(before.c)};
        }},
@@ -192,15 +192,17 @@ Compared compare(const Array& got, const Arrays& arrays, double tolerance) {
   return c;
 }
 
-Finding of_mask(const char* code, const Said& sentence, const Said& fix, const char* used) {
+Finding of_mask(const char* code, const Said& sentence, const Said& fix, const Line& used) {
   Finding f;
   f.code = code, f.kind = Kind::mask;
   f.where = {"the recurrent run (h)", "循环层 (h)"};
   f.sentence = sentence;
   f.used = used;
-  f.paper = "s_t = RNN(x_t, s_{t-1}) at real positions, s_t = s_{t-1} at padding";
+  f.paper = {"s_t = RNN(x_t, s_{t-1}) at real positions, s_t = s_{t-1} at padding",
+             "真实位置上 s_t = RNN(x_t, s_{t-1})，填充处 s_t = s_{t-1}"};
   f.fix = fix;
-  f.test = "append two padded positions: CHECK(h at the real positions is unchanged);";
+  f.test = {"append two padded positions: CHECK(h at the real positions is unchanged);",
+            "追加两个填充位置：CHECK(真实位置上的 h 不变);"};
   return f;
 }
 
@@ -248,7 +250,9 @@ std::optional<Finding> explain_by_another_mask(const Trace& trace, const Model& 
       const auto c = compared(model, arrays);
       if (c && ((c->everywhere && c->numbers >= least_numbers) ||
                 (c->where_both_are_real && c->zero_elsewhere && c->both >= least_numbers)))
-        return of_mask(other.code, other.sentence, other.fix, "s_t = RNN(x_t, s_{t-1}) where this wrong mask is true");
+        return of_mask(other.code, other.sentence, other.fix,
+                       {"s_t = RNN(x_t, s_{t-1}) where this wrong mask is true",
+                        "这个错误的掩码为 true 处 s_t = RNN(x_t, s_{t-1})"});
     }
   }
   Array read_everywhere = *own;

@@ -376,7 +376,8 @@ void Report::note_unused_context() {
                               "算出了权重，但上下文既没有进入循环单元，也没有进入输出：等于没有注意力")
                         : Words("there is no attention: neither the cell nor the readout reads a context",
                                 "没有注意力：循环单元与输出都不读上下文");
-  f.used = "s_t = RNN(y_{t-1}, s_{t-1}), logits_t from s_t alone";
+  f.used = {"s_t = RNN(y_{t-1}, s_{t-1}), logits_t from s_t alone",
+            "s_t = RNN(y_{t-1}, s_{t-1})，logits_t 只由 s_t 得到"};
   f.paper = bench_.claim && std::string(bench_.claim->name) == "luong2015"
                 ? "s~_t = tanh(W_c [c_t; s_t]), logits = W_o s~_t (Luong et al. 2015, section 3)"
                 : "s_t = RNN([y_{t-1}; c_t], s_{t-1}) (Bahdanau et al. 2014, section 3.1)";

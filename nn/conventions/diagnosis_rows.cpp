@@ -35,10 +35,12 @@ Finding of_blocks(const Bench& bench, const Group& group, const std::string& whi
   f.sentence = {"the blocks of " + which + " are read in the order " + read +
                     ", those of the other parameters in the order " + right,
                 which + " 的各块按 " + read + " 的顺序读取，其余参数按 " + right + " 的顺序"};
-  f.used = which + ": gates " + read;
-  f.paper = which + ": gates " + right + ", as of all stacked parameters";
+  f.used = {which + ": gates " + read, which + "：门的顺序 " + read};
+  f.paper = {which + ": gates " + right + ", as of all stacked parameters",
+             which + "：门的顺序 " + right + "，与其余堆叠参数相同"};
   f.fix = {"reorder the blocks of all parameters alike when you load them", "载入时把所有参数的块按同一顺序重排"};
-  f.test = "saturate one block of the bias at a time (+20, -20): CHECK(it plays the role that its name says);";
+  f.test = {"saturate one block of the bias at a time (+20, -20): CHECK(it plays the role that its name says);",
+            "每次只让偏置的一块饱和（+20、-20）：CHECK(它的作用与名称相符);"};
   return f;
 }
 
@@ -117,11 +119,11 @@ Finding of_rows(const Bench& bench, const Group& group, const char* code, const 
                            : "；每个句子按束重复：应整体平铺（0, 1, 2, 0, 1, 2），却逐行重复（0, 0, 1, 1, 2, 2），"
                              "即把 repeat 写成了 repeat_interleave";
   }
-  f.used = "row b reads " + std::string(what.en) + " of row b'";
-  f.paper = "row b reads its own";
+  f.used = {"row b reads " + std::string(what.en) + " of row b'", "第 b 行读取第 b' 行的" + std::string(what.zh)};
+  f.paper = {"row b reads its own", "第 b 行读取自己的"};
   f.fix = {"repeat, sort and index all arrays of the batch in one and the same order",
            "批内所有数组按同一顺序重复、排序和索引"};
-  f.test = "run row 1 alone: CHECK(row 1 is unchanged);";
+  f.test = {"run row 1 alone: CHECK(row 1 is unchanged);", "单独运行第 1 行：CHECK(第 1 行不变);"};
   return f;
 }
 

@@ -29,11 +29,13 @@ Finding of_padding(const Bench& bench, const Group& group, const Words& what) {
   f.kind = Kind::mask;
   f.where = bench.where_of(group);
   f.sentence = what;
-  f.used = "h behind the end = RNN(padding, h of the last real position)";
-  f.paper = "h behind the end: 0 (PyTorch's packed sequences) or the last state (Keras)";
+  f.used = {"h behind the end = RNN(padding, h of the last real position)",
+            "序列结束之后的 h = RNN(填充, 最后一个真实位置的 h)"};
+  f.paper = {"h behind the end: 0 (PyTorch's packed sequences) or the last state (Keras)",
+             "序列结束之后的 h：0（PyTorch 的打包序列）或最后的状态（Keras）"};
   f.fix = {"nothing to fix as long as nobody reads them; t < length writes real positions only",
            "只要没有人读取就无需修改；用 t < length 则只写真实位置"};
-  f.test = "append padding: CHECK(outputs behind the end are 0);";
+  f.test = {"append padding: CHECK(outputs behind the end are 0);", "追加填充：CHECK(序列结束之后的输出为 0);"};
   return f;
 }
 
@@ -444,7 +446,7 @@ bool explained_by_outputs(Bench& bench, Report& report, const Group& group, cons
       f.sentence = {"the states are right inside; what is handed out" + whose.en + " is " + used +
                         (size.empty() || !plain ? "" : " (" + factor + " is " + size + ")") + ", where h_t belongs",
                     "内部的状态是对的；交出的" + whose.zh + "输出是 " + (plain ? used : way->used_zh) + "，应为 h_t"};
-      f.used = "output_t = " + used;
+      f.used = {"output_t = " + used, "output_t = " + (plain ? used : way->used_zh)};
       f.paper = "output_t = h_t";
       f.fix = {"hand out h_t as the cell gives it", "原样交出循环单元给出的 h_t"};
       f.test = "CHECK(check_reference(cell, inputs, claimed).passed);";
@@ -488,10 +490,10 @@ void look_at_final_states(const Bench& bench, Report& report) {
         "h_n is right where a sequence has the full length and differs where it is shorter: it is read at the "
         "last column, behind the end",
         "长度占满的序列 h_n 正确，较短的不对：它取自最后一列，已经在结尾之后"};
-    f.used = "h_n = the state after the last column";
-    f.paper = "h_n = the state after the last real input";
+    f.used = {"h_n = the state after the last column", "h_n = 最后一列之后的状态"};
+    f.paper = {"h_n = the state after the last real input", "h_n = 最后一个真实输入之后的状态"};
     f.fix = {"take each sequence's state at its own length", "按每个序列自己的长度取状态"};
-    f.test = "append two padded positions: CHECK(h_n is unchanged);";
+    f.test = {"append two padded positions: CHECK(h_n is unchanged);", "追加两个填充位置：CHECK(h_n 不变);"};
     found.push_back(f);
   }
   report.verdict.findings.insert(report.verdict.findings.end(), found.begin(), found.end());

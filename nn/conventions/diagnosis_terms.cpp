@@ -32,7 +32,9 @@ bool Terms::explained(const Group& group, const std::vector<Scored>& free_ones, 
     const auto formulas = [&](const Model& model, bool whole) {
       return formulas_of(group, model, bench_.given, whole, apart);
     };
-    const std::size_t most = searched.misread ? most_misread / bench_.searches : std::min(most_at_once, left_);
+    const std::size_t most = searched.misread ? most_misread / bench_.searches
+                             : first          ? most_at_once
+                                              : std::min(most_at_once, left_);
     const Judged judged{bench_.tolerance, bench_.apart, !searched.plain, searched.misread, most};
     const Explained found = explain(meant, formulas, judged);
     bench_.ended_early = bench_.ended_early || found.work >= most;

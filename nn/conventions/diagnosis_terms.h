@@ -31,7 +31,7 @@ class Terms {
 
   Bench& bench_;
   Report& report_;
-  // Numbers that may be computed for one of the searches, and for all that are still to come.
+  // Numbers that may be computed for one of the searches, and for all behind the first.
   static constexpr std::size_t most_at_once = 20'000'000;
   static constexpr std::size_t most_in_all = 30'000'000;
   std::size_t left_;

@@ -90,8 +90,8 @@ Finding finding(const char* code, const std::string& what) {
   Finding f;
   f.code = code, f.kind = Kind::graph;
   f.where = {what, what};
-  f.used = "0", f.paper = "what the step computes";
-  f.test = "CHECK(every step of every output differs from 0);";
+  f.used = "0", f.paper = {"what the step computes", "该步算出的值"};
+  f.test = {"CHECK(every step of every output differs from 0);", "CHECK(每个输出的每一步都不为 0);"};
   return f;
 }
 
@@ -143,7 +143,8 @@ std::vector<Unwritten> without_the_unwritten(const Trace& trace) {
                                                 : Words{"", "：像是每一步都写到了后一步的位置"};
     u.finding.sentence = {c + " is 0 " + where.en + ". What the other outputs hold was computed from other numbers",
                           c + " " + where.zh + "为 0" + why.zh + "。其余输出用的是别的数值"};
-    u.finding.used = c + "[:, another t] = what step t computes", u.finding.paper = c + "[:, t] = what step t computes";
+    u.finding.used = c + Text{"[:, another t] = what step t computes", "[:, 另一个 t] = 第 t 步算出的值"},
+    u.finding.paper = c + Text{"[:, t] = what step t computes", "[:, t] = 第 t 步算出的值"};
     u.finding.fix = {"write what step t computes to " + c + "[:, t]", "把第 t 步算出的值写进 " + c + "[:, t]"};
     found.push_back(std::move(u));
   }
@@ -159,7 +160,8 @@ std::vector<Unwritten> without_the_unwritten(const Trace& trace) {
         "s[:, 0] is the state after the first step, not s_0, and s[:, T_dec] is 0: each step writes its state to the "
         "place that it read, and the next one reads 0",
         "s[:, 0] 是第一步之后的状态而不是 s_0，s[:, T_dec] 是 0：每一步都把状态写回它读取的位置，下一步读到的是 0"};
-    u.finding.used = "s[:, t] = the state after step t", u.finding.paper = "s[:, t + 1] = the state after step t";
+    u.finding.used = {"s[:, t] = the state after step t", "s[:, t] = 第 t 步之后的状态"},
+    u.finding.paper = {"s[:, t + 1] = the state after step t", "s[:, t + 1] = 第 t 步之后的状态"};
     u.finding.fix = {"write the state after step t to s[:, t + 1]", "把第 t 步之后的状态写进 s[:, t + 1]"};
     found.push_back(std::move(u));
   }

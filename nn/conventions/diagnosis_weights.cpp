@@ -57,11 +57,11 @@ class Look {
   std::optional<Finding> covered() const {
     struct Cover {
       Words sentence;
-      const char* used;
+      Text used;
       bool last_only;
     };
     const Cover covers[] = {{{"the sum of the earlier weights, a coverage", "之前各步权重之和（coverage）"},
-                             "sum over k < t of alpha_{k,i}",
+                             {"sum over k < t of alpha_{k,i}", "对 k < t 求和 alpha_{k,i}"},
                              false},
                             {{"the weights of the step before", "前一步的权重"}, "alpha_{t-1,i}", true}};
     for (const Cover& cover : covers) {
@@ -104,7 +104,7 @@ class Look {
       return finding("SCORE_COVERAGE", Kind::convention,
                      {factor + " times " + cover.sentence.en + ", is added to the scores",
                       "分数上加了 " + factor + " 倍的" + cover.sentence.zh},
-                     "e_{t,i} = score + " + factor + " * " + cover.used);
+                     Text("e_{t,i} = score + " + factor + " * ") + cover.used);
     }
     return std::nullopt;
   }
@@ -128,13 +128,14 @@ class Look {
     return true;
   }
 
-  static Finding finding(const char* code, Kind kind, Words sentence, std::string used) {
+  static Finding finding(const char* code, Kind kind, Words sentence, Text used) {
     Finding f;
     f.code = code, f.kind = kind;
     f.where = {"the attention weights (alpha)", "注意力权重 (alpha)"};
     f.sentence = std::move(sentence);
     f.used = std::move(used);
-    f.paper = "alpha_{t,i} = exp(e_{t,i}) / sum over all real k of exp(e_{t,k})";
+    f.paper = {"alpha_{t,i} = exp(e_{t,i}) / sum over all real k of exp(e_{t,k})",
+               "alpha_{t,i} = exp(e_{t,i}) / (对所有真实位置 k 求和 exp(e_{t,k}))"};
     f.fix = {"take the softmax of the scores over all real positions, and nothing else",
              "对所有真实位置的分数做 softmax，不做别的"};
     f.test = "CHECK(check_reference(decoder, inputs, claimed).passed);";
@@ -171,12 +172,14 @@ class Look {
       return finding("WEIGHTS_TOP_K", Kind::convention,
                      {"only the " + std::to_string(k) + " largest scores of each step get a weight" + rest.en,
                       "每一步只有最大的 " + std::to_string(k) + " 个分数得到权重" + rest.zh},
-                     "alpha_{t,i} = 0 but for the " + std::to_string(k) + " largest e_{t,i}");
+                     {"alpha_{t,i} = 0 but for the " + std::to_string(k) + " largest e_{t,i}",
+                      "除最大的 " + std::to_string(k) + " 个 e_{t,i} 外 alpha_{t,i} = 0"});
     if (const auto where = window())
       return finding("WEIGHTS_WINDOW", Kind::convention,
                      {"only a window of positions gets a weight: " + where->en + rest.en,
                       "只有一个窗口内的位置得到权重：" + where->zh + rest.zh},
-                     "alpha_{t,i} = 0 outside the window, as in Luong's local attention (2015, section 3.2)");
+                     {"alpha_{t,i} = 0 outside the window, as in Luong's local attention (2015, section 3.2)",
+                      "窗口外 alpha_{t,i} = 0，如 Luong 的局部注意力（2015，3.2 节）"});
     return finding("WEIGHTS_OF_SOME_POSITIONS", Kind::mask,
                    {"some real positions get no weight; those that do have the right proportions" + rest.en,
                     "有些真实位置没有权重；得到权重的位置之间比例正确" + rest.zh},
@@ -323,11 +326,13 @@ class Look {
     });
     if (finite && same && numbers >= least_numbers && curve < 0) {
       const std::string sigma = text_of(1 / std::sqrt(-curve));
-      return finding("WEIGHTS_GAUSSIAN", Kind::convention,
-                     {"the weights are multiplied by a Gaussian over the positions, of standard deviation " + sigma,
-                      "权重乘上了沿位置的高斯函数，标准差为 " + sigma},
-                     "alpha_{t,i} = softmax(e_t)_i exp(-(i - p_t)^2 / (2 sigma^2)), as in Luong's local-p (2015, "
-                     "section 3.2)");
+      return finding(
+          "WEIGHTS_GAUSSIAN", Kind::convention,
+          {"the weights are multiplied by a Gaussian over the positions, of standard deviation " + sigma,
+           "权重乘上了沿位置的高斯函数，标准差为 " + sigma},
+          {"alpha_{t,i} = softmax(e_t)_i exp(-(i - p_t)^2 / (2 sigma^2)), as in Luong's local-p (2015, "
+           "section 3.2)",
+           "alpha_{t,i} = softmax(e_t)_i exp(-(i - p_t)^2 / (2 sigma^2))，如 Luong 的 local-p（2015，3.2 节）"});
     }
     // The same factor for every example, at each step and position: the example with the largest weight there gives it.
     std::size_t twice = 0;
@@ -381,7 +386,7 @@ class Look {
         return finding("WEIGHTS_NORMALISER", Kind::convention,
                        {std::string("each weight is ") + name + " over the sum of these, where a softmax takes exp(e)",
                         std::string("每个权重是 ") + name + " 除以它们的和，softmax 应取 exp(e)"},
-                       std::string("alpha_i = f(e_i) / sum of f(e_k), f(e) = ") + name);
+                       std::string("alpha_i = f(e_i) / sum_k f(e_k), f(e) = ") + name);
     }
     return std::nullopt;
   }
@@ -434,7 +439,8 @@ std::optional<Finding> covered_inside(const Trace& trace, const Model& right, co
       for (std::size_t k = 0; fits && k < got.data.size(); ++k)
         fits = std::fabs(got.data[k] - wanted.data[k]) < tolerance * std::max(1., std::fabs(wanted.data[k]));
       if (!fits) continue;
-      const std::string sum = last_only ? "alpha_{t-1,i}" : "sum over k < t of alpha_{k,i}";
+      const Text sum =
+          last_only ? Text("alpha_{t-1,i}") : Text("sum over k < t of alpha_{k,i}", "对 k < t 求和 alpha_{k,i}");
       Finding f;
       f.code = "SCORE_COVERAGE", f.kind = Kind::convention;
       f.where = {"the scores (e)", "分数 (e)"};
@@ -442,7 +448,7 @@ std::optional<Finding> covered_inside(const Trace& trace, const Model& right, co
           "the score reads a coverage as well: " + name + " times the " + (last_only ? "last" : "sum of the earlier") +
               " weights stands inside the tanh",
           "分数还读了 coverage：tanh 里有 " + name + " 乘以" + (last_only ? "上一步的权重" : "之前各步权重之和")};
-      f.used = "e_{t,i} = v_a . tanh(W_a q + U_a h_i + " + name + " * " + sum + ")";
+      f.used = Text("e_{t,i} = v_a . tanh(W_a q + U_a h_i + " + name + " * ") + sum + ")";
       f.paper = "e_{t,i} = v_a . tanh(W_a q + U_a h_i)";
       f.fix = {"leave the coverage out, or claim a paper that has it", "去掉 coverage，或声称一篇有它的论文"};
       f.test = "CHECK(check_reference(decoder, inputs, claimed).passed);";

@@ -5,9 +5,12 @@
 #include <charconv>
 #include <cmath>
 #include <deque>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <stdexcept>
+
+#include "tensor/doctor/said.h"
 
 namespace gradus::diagnosis {
 
@@ -987,37 +990,65 @@ std::string at_step(int lag, int sign = -1) {
   return std::string("t") + (sign * lag > 0 ? "+" : "-") + std::to_string(std::abs(lag));
 }
 
+// The words of a printed formula.
+const Said rows_read[] = {{},
+                          {"next example", "下一个样本"},
+                          {"previous example", "上一个样本"},
+                          {"first example", "第一个样本"},
+                          {"last example", "最后一个样本"},
+                          {"mean example", "各样本的平均"},
+                          {"(T, B) read as (B, T)", "(T, B) 读作 (B, T)"},
+                          {"example in reverse order", "样本次序颠倒"}};
+const Said heads_read[] = {{},
+                           {"next head", "下一个头"},
+                           {"previous head", "上一个头"},
+                           {"first head", "第一个头"},
+                           {"last head", "最后一个头"},
+                           {"mean head", "各头的平均"},
+                           {"(T, B) read as (B, T)", "(T, B) 读作 (B, T)"},
+                           {"head in reverse order", "头的次序颠倒"}};
+const Said orders_read[] = {{},
+                            {"reversed", "反序"},
+                            {"reversed within its length", "在各自长度内反序"},
+                            {"first", "第一个"},
+                            {"last", "最后一个"},
+                            {"last real", "最后一个真实位置"},
+                            {"mean", "平均"},
+                            {"mean of the real", "真实位置的平均"},
+                            {"sum so far", "到此为止的和"},
+                            {"mean so far", "到此为止的平均"},
+                            {"0 at the first step", "第一步为 0"},
+                            {"the one at the end again beyond it", "越过末尾时仍取末尾那个"},
+                            {}};
+const Said rolled_ahead = {"one ahead, the last reads the first", "后一个，末尾读开头"};
+const Said rolled_behind = {"one behind, the first reads the last", "前一个，开头读末尾"};
+const Said rolled_round = {"rolled round the end", "首尾循环移位"};
+const Said held_at_first = {"before the beginning the first one again", "开头之前仍取第一个"};
+const Said read_as_buffer = {"buffer read as (in, out)", "缓冲区读作 (in, out)"};
+const Said of_positions[] = {{"sum over i of ", "对 i 求和 "},
+                             {"mean over i of ", "对 i 取平均 "},
+                             {"mean over the real i of ", "对真实的 i 取平均 "},
+                             {"largest over i of ", "对 i 取最大 "},
+                             {"smallest over i of ", "对 i 取最小 "},
+                             {"first over i of ", "取第一个 i 的 "},
+                             {"last over i of ", "取最后一个 i 的 "},
+                             {"1/sqrt(T_enc) of the sum over i of ", "1/sqrt(T_enc) 乘以对 i 求和 "}};
+const Said of_pairs[] = {
+    {"larger of each pair of ", "每对取较大者 "}, {"larger of the two halves of ", "前后两半取较大者 "},
+    {"mean of each pair of ", "每对取平均 "},     {"smaller of each pair of ", "每对取较小者 "},
+    {"first of each pair of ", "每对取第一个 "},  {"product of each pair of ", "每对取乘积 "},
+    {"sum of each pair of ", "每对取和 "}};
+const Said softmax_of = {"softmax over i of ", "对 i 取 softmax "};
+const Said masked_by = {", masked by ", "，掩码 "};
+const Said along_positions = {" over i", "（沿 i）"}, along_steps = {" over t", "（沿 t）"};
+const Said along_batch = {" over the batch", "（沿批）"};
+
 // onward: how far away, for what is rolled.
 std::string whose(const Read& r, int onward = 0) {
-  static const char* rows[] = {"",
-                               "next example",
-                               "previous example",
-                               "first example",
-                               "last example",
-                               "mean example",
-                               "(T, B) read as (B, T)",
-                               "example in reverse order"};
-  static const char* orders[] = {"",
-                                 "reversed",
-                                 "reversed within its length",
-                                 "first",
-                                 "last",
-                                 "last real",
-                                 "mean",
-                                 "mean of the real",
-                                 "sum so far",
-                                 "mean so far",
-                                 "0 at the first step",
-                                 "the one at the end again beyond it",
-                                 ""};
-  std::string text = rows[static_cast<std::size_t>(r.rows)];
-  if (r.of_heads) text.replace(text.find("example"), 7, "head");
-  std::string order = orders[static_cast<std::size_t>(r.order)];
-  if (r.order == Order::rolled)
-    order = onward > 0   ? "one ahead, the last reads the first"
-            : onward < 0 ? "one behind, the first reads the last"
-                         : "rolled round the end";
-  if (r.order == Order::held && onward < 0) order = "before the beginning the first one again";
+  std::string text = (r.of_heads ? heads_read : rows_read)[static_cast<std::size_t>(r.rows)].en;
+  std::string order = orders_read[static_cast<std::size_t>(r.order)].en;
+  if (r.order == Order::rolled) order = (onward > 0 ? rolled_ahead : onward < 0 ? rolled_behind : rolled_round).en;
+  if (r.order == Order::held && onward < 0) order = held_at_first.en;
   if (!order.empty()) text += (text.empty() ? "" : ", ") + order;
   return text.empty() ? "" : "[" + text + "]";
 }
@@ -1066,7 +1097,7 @@ std::string print(const Term& term, bool whole) {
     case Op::matrix:
       text = (n.shown.empty() ? n.name : n.shown) + (n.block.layout == Block::Layout::transposed ? "^T"
                                                      : n.block.layout == Block::Layout::relaid
-                                                         ? "[buffer read as (in, out)]"
+                                                         ? "[" + std::string(read_as_buffer.en) + "]"
                                                          : "");
       break;
     case Op::number:
@@ -1088,40 +1119,37 @@ std::string print(const Term& term, bool whole) {
     case Op::apply:
       text = std::string(n.function->name) + "(" + print(n.in[0]) + ")";
       if (n.along != Along::features)
-        text += n.along == Along::positions ? " over i" : n.along == Along::steps ? " over t" : " over the batch";
+        text += (n.along == Along::positions ? along_positions
+                 : n.along == Along::steps   ? along_steps
+                                             : along_batch)
+                    .en;
       break;
     case Op::dot:
       text = bracketed(n.in[0]) + " . " + bracketed(n.in[1]);
       break;
     case Op::weights:
-      text = "softmax over i of " + bracketed(n.in[0]) + (n.in.size() > 1 ? ", masked by " + print(n.in[1]) : "");
+      text = softmax_of.en + bracketed(n.in[0]) + (n.in.size() > 1 ? masked_by.en + print(n.in[1]) : "");
       break;
     case Op::gather: {
-      static const char* how[] = {"sum",   "mean", "mean over the real",      "largest", "smallest",
-                                  "first", "last", "1/sqrt(T_enc) of the sum"};
       const Order order = n.in[0]->op == Op::leaf ? n.in[0]->read.order : Order::kept;
       const bool averaged = order == Order::mean || order == Order::mean_of_real;
       if (n.gather == Gather::first && averaged) {  // the same at every position
         Node plain = *n.in[0];
         plain.read.order = Order::kept;
-        text = std::string("mean over ") + (order == Order::mean ? "i" : "the real i") + " of " + print_leaf(plain);
+        text = of_positions[order == Order::mean ? 1 : 2].en + print_leaf(plain);
       } else if (n.gather == Gather::first && order != Order::kept) {
         text = print(n.in[0]);
       } else {
-        text = std::string(how[static_cast<std::size_t>(n.gather)]) + " over i of " + bracketed(n.in[0]);
+        text = of_positions[static_cast<std::size_t>(n.gather)].en + bracketed(n.in[0]);
       }
       break;
     }
     case Op::join:
       text = "[" + list("; ", false) + "]";
       break;
-    case Op::maxout: {
-      static const char* how[] = {"larger of each pair of",  "larger of the two halves of", "mean of each pair of",
-                                  "smaller of each pair of", "first of each pair of",       "product of each pair of",
-                                  "sum of each pair of"};
-      text = std::string(how[static_cast<std::size_t>(n.pairing)]) + " " + bracketed(n.in[0]);
+    case Op::maxout:
+      text = of_pairs[static_cast<std::size_t>(n.pairing)].en + bracketed(n.in[0]);
       break;
-    }
     case Op::moved:
       if (!n.shown.empty()) text = n.shown;
       else if (n.in[0]->op == Op::carried && n.read.order == Order::kept)
@@ -1143,6 +1171,45 @@ std::string print(const Term& term, bool whole) {
   }
   const bool says_it = n.op == Op::loop && n.in[0]->label == n.label;  // its body is called the same
   return whole && !n.label.empty() && !says_it ? n.label + " = " + text : text;
+}
+
+namespace {
+
+// Where it stands between brackets, which hold nothing else but more of them.
+void replace_in_brackets(std::string& text, const Said& word) {
+  const std::string en = word.en;
+  for (std::size_t at = 0; !en.empty() && (at = text.find(en, at)) != std::string::npos; ++at) {
+    const bool opens = at > 0 && (text[at - 1] == '[' || (at > 1 && text.compare(at - 2, 2, ", ") == 0));
+    const char next = at + en.size() < text.size() ? text[at + en.size()] : ' ';
+    if (opens && (next == ']' || next == ',')) text.replace(at, en.size(), word.zh);
+  }
+}
+
+void replace_all(std::string& text, const Said& word) {
+  const std::string en = word.en, zh = word.zh;
+  for (std::size_t at = 0; (at = text.find(en, at)) != std::string::npos; at += zh.size())
+    text.replace(at, en.size(), zh);
+}
+
+}  // namespace
+
+std::string printed_in_chinese(std::string text) {
+  for (const Said& word : of_pairs) replace_all(text, word);
+  // From behind: the last one ends as the first does.
+  for (auto word = std::rbegin(of_positions); word != std::rend(of_positions); ++word) replace_all(text, *word);
+  for (const Said* word : {&softmax_of, &masked_by, &along_batch, &along_positions, &along_steps})
+    replace_all(text, *word);
+  for (const Said* word : {&rolled_ahead, &rolled_behind, &rolled_round, &held_at_first, &read_as_buffer})
+    replace_in_brackets(text, *word);
+  for (const auto& words : {std::span<const Said>(rows_read), std::span<const Said>(heads_read)})
+    for (const Said& word : words) replace_in_brackets(text, word);
+  for (const Said& word : orders_read) replace_in_brackets(text, word);
+  const std::string slope = "the slope of ";  // of a term, which ends where a Chinese sentence goes on
+  for (std::size_t at = 0; (at = text.find(slope, at)) != std::string::npos;) {
+    text.erase(at, slope.size());
+    text.insert(std::min(text.find("，", at), text.size()), " 的导数");
+  }
+  return text;
 }
 
 }  // namespace gradus::diagnosis

@@ -143,6 +143,8 @@ Grid evaluate(const Term& term, const Scene& scene);
 
 // As a paper prints it; labelled terms inside are printed by their label. `whole`: "r = sigmoid(...)".
 std::string print(const Term& term, bool whole = false);
+// Of what was printed, alone or in a sentence, the words in Chinese: "sum over i of", "[next example]".
+std::string printed_in_chinese(std::string text);
 
 // One change of a formula: terms that are replaced wherever they stand, or one use of a term.
 struct Change {

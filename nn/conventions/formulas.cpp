@@ -24,10 +24,10 @@ struct Formula {
   Kind kind;
   Compute compute;
   Said sentence;
-  const char* used = "";
-  const char* paper = "";
+  Line used = {};
+  Line paper = {};
   Said fix = {};
-  const char* test = "";
+  Line test = {};
 };
 
 struct Topic {
@@ -162,7 +162,7 @@ Topic cross_entropy_topic() {
        "CE(softmax(x))",
        "CE(x)",
        {"pass the logits", "直接传 logits"},
-       "CHECK(loss of a huge right logit < 1e-3);"},
+       Line{"CHECK(loss of a huge right logit < 1e-3);", "CHECK(正确词的 logit 极大时的损失 < 1e-3);"}},
       {"LOSS_TARGET_SHIFT",
        Level::error,
        Kind::data,

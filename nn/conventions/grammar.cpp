@@ -1025,13 +1025,14 @@ std::string weights_code(const AttentionConvention& c, const AttentionConvention
 
 // The steps of a backward direction are counted as it reads them; a reader counts positions.
 void say_positions(Finding& f) {
-  for (std::string* text : {&f.sentence.en, &f.sentence.zh, &f.used, &f.paper, &f.fix.en, &f.fix.zh}) {
-    const bool zh = text == &f.sentence.zh || text == &f.fix.zh;
-    *text = replaced_in(*text, "[last real]", zh ? "[位置 1，它最后读到的]" : "[position 1, the last that it reads]");
-    *text = replaced_in(*text, "[first]",
-                        zh ? "[最后一个真实位置，它最先读到的]" : "[the last real position, the first that it reads]");
-  }
-  if (f.used.find("x_{t") == std::string::npos) return;
+  for (Words* words : {&f.sentence, static_cast<Words*>(&f.used), static_cast<Words*>(&f.paper), &f.fix})
+    for (const bool zh : {false, true}) {
+      std::string& text = zh ? words->zh : words->en;
+      text = replaced_in(text, "[last real]", zh ? "[位置 1，它最后读到的]" : "[position 1, the last that it reads]");
+      text = replaced_in(text, "[first]",
+                         zh ? "[最后一个真实位置，它最先读到的]" : "[the last real position, the first that it reads]");
+    }
+  if (f.used.en.find("x_{t") == std::string::npos) return;
   f.sentence.en += "; t counts the steps of this direction, from the last real position on";
   f.sentence.zh += "；t 按这个方向的读取顺序计数，从最后一个真实位置开始";
 }
@@ -1118,14 +1119,20 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
   const Plan after(plan.with(m.change), plan.scene());
   for (const Term& t : after.terms())
     if (t->label == owner->label) f.used = print(t, true);
-  if (part.en.empty() && (new_text == old_text || f.used == f.paper)) return std::nullopt;
-  if (f.used == f.paper) f.used = f.paper = "";  // of weights, whose formula does not say how they are made
+  if (part.en.empty() && (new_text == old_text || f.used.en == f.paper.en)) return std::nullopt;
+  if (f.used.en == f.paper.en) f.used = f.paper = "";  // of weights, whose formula does not say how they are made
   f.fix = {"write " + old_text + " there, not " + new_text, "那里应写 " + old_text + "，而不是 " + new_text};
   if (formula.part.en == std::string("the backward direction")) say_positions(f);
+  printed_in_chinese(f);
   f.test = formula.stage == Stage::run || formula.stage == Stage::cell
                ? "CHECK(check_reference(cell, inputs, claimed).passed);"
                : "CHECK(check_reference(decoder, inputs, claimed).passed);";
   return f;
+}
+
+void printed_in_chinese(Finding& f) {
+  for (Words* words : {&f.sentence, static_cast<Words*>(&f.used), static_cast<Words*>(&f.paper), &f.fix})
+    words->zh = printed_in_chinese(std::move(words->zh));
 }
 
 std::string part_code(const Plan& plan, const Node* term) { return called(plan, plan.owners(term)[0]).code; }

@@ -54,6 +54,9 @@ void each_fitted_mistake(const Plan& plan, const std::function<double(const Chan
 // place is taken by another of the same name.
 std::optional<Finding> finding_of(const Mistake& mistake, const Formula& formula, const Plan& plan);
 
+// The words of the formulas in what it says in Chinese.
+void printed_in_chinese(Finding& f);
+
 // The part of a model that a term belongs to, and what the term is in it: "GRU_CANDIDATE", "the candidate n", "STATE".
 std::string part_code(const Plan& plan, const Node* term);
 Words part_words(const Plan& plan, const Node* term);

@@ -1418,8 +1418,8 @@ class Explanation {
     f.code = found[0].code, f.kind = Kind::graph;
     f.where = {"the backward pass" + place.en, place.zh + "反向传播"};
     f.sentence = found[0].sentence, f.fix = found[0].fix;
-    f.used = "gradients as given";
-    f.paper = "the gradients of the convention that the forward follows";
+    f.used = {"the gradients as given", "所给的梯度"};
+    f.paper = {"those of the forward that the trace shows", "按文件所示前向应得的梯度"};
     f.test = "CHECK(check_gradient(f, parameters).passed);";
     return f;
   }
@@ -1486,8 +1486,8 @@ class Explanation {
                       ", and no gradient flows back from there",
                   std::string("沿时间的梯度被截断：") + what.zh + "在第 " + steps + " 步之前被 detach" +
                       (n == 1 ? "" : "（每 " + every + " 步一次）") + "，梯度不再往前传"};
-    f.used = "gradients as given";
-    f.paper = "the gradient of the whole sequence";
+    f.used = {"the gradients as given", "所给的梯度"};
+    f.paper = {"the gradient of the whole sequence", "整个序列的梯度"};
     f.fix = {"detach between sequences or windows only, not within the sequence that the loss is of",
              "只在序列或窗口之间 detach，损失所属的序列内部不要"};
     f.test = "CHECK(check_gradient(f, parameters).passed);";
@@ -1536,8 +1536,8 @@ class Explanation {
     f.sentence.en = "in the backward of " + gates + ", " + f.sentence.en;
     f.sentence.zh = "在" + gates_zh + "的反向中，" + f.sentence.zh;
     f.where = {"the backward of " + gates, gates_zh + "的反向"};
-    f.used = "gradients as given";
-    f.paper = "the gradients of the convention that the forward follows";
+    f.used = {"the gradients as given", "所给的梯度"};
+    f.paper = {"those of the forward that the trace shows", "按文件所示前向应得的梯度"};
     f.test = "CHECK(check_gradient(f, parameters).passed);";
     if (whole && operand.op == Op::leaf && operand.lies == Lies::step && wrong.in_every_formula &&
         given_.kind == TraceKind::decoder && wrong.rule->code == std::string("CUT")) {
@@ -1670,7 +1670,9 @@ class Explanation {
 
 std::vector<Finding> explain_backward(const BackwardCase& given) {
   try {
-    return Explanation(given).find();
+    std::vector<Finding> found = Explanation(given).find();
+    for (Finding& f : found) printed_in_chinese(f);
+    return found;
   } catch (const std::invalid_argument&) { return {}; }
 }
 

@@ -523,9 +523,10 @@ class Misreadings {
           order += (k ? ", " : "") + letters[from[k]], own += (k ? ", " : "") + letters[k];
           slot_of[from[k]] = k;
         }
-        const std::string W = shown_("W") + " and " + shown_("b"), U = shown_("U") + " and " + shown_("b_u");
-        const std::string of = which == "WU" ? "all parameters of the cell" : which == "W" ? W : U;
-        const std::string of_zh = which == "WU" ? "单元的所有参数" : which == "W" ? W : U;
+        const char *w = which == "W" ? "W" : "U", *b = which == "W" ? "b" : "b_u";
+        const bool all_of_them = which == "WU";
+        const std::string of = all_of_them ? "all parameters of the cell" : shown_(w) + " and " + shown_(b);
+        const std::string of_zh = all_of_them ? "单元的所有参数" : shown_(w) + " 和 " + shown_(b);
         Misread m;
         m.sentence = {
             "the gates' gradients are stacked in the order " + order + " where " + own + " belongs, for " + of,

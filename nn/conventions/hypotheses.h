@@ -113,6 +113,12 @@ struct Model {
 // claim that says otherwise. error: right nowhere.
 enum class Level { benign, choice, error };
 
+// A formula or a test: the same in both languages, or one with words in it, in each.
+struct Line : Said {
+  constexpr Line(const char* both = "") : Said{both, both} {}
+  constexpr Line(const char* english, const char* chinese) : Said{english, chinese} {}
+};
+
 struct Option {
   const char* id = "";
   const char* code = "";  // stable; what a verdict calls it
@@ -120,13 +126,13 @@ struct Option {
   Kind kind = Kind::convention;
   // Changes the model; false if this option makes no sense for it. May look at the trace's arrays.
   bool (*apply)(Model&, const reference::Arrays&) = nullptr;
-  Said sentence = {};      // "the query is s_t, ..."
-  const char* used = "";   // the formula that the model follows
-  const char* paper = "";  // and the one that it should follow
-  Said fix = {};           // one line
-  const char* test = "";   // one line that keeps it fixed
-  bool rare = false;       // benign or a choice, but tried only as a deviation of its own
-  bool fitted = false;     // a number is read off the trace: weaker evidence, it gives way to options without one
+  Said sentence = {};   // "the query is s_t, ..."
+  Line used = {};       // the formula that the model follows
+  Line paper = {};      // and the one that it should follow
+  Said fix = {};        // one line
+  Line test = {};       // one line that keeps it fixed
+  bool rare = false;    // benign or a choice, but tried only as a deviation of its own
+  bool fitted = false;  // a number is read off the trace: weaker evidence, it gives way to options without one
 };
 
 struct Field {

@@ -9,13 +9,12 @@ using namespace reference;
 
 namespace {
 
-const char* check = "CHECK(check_reference(decoder, inputs, claimed).passed);";
+Line check = "CHECK(check_reference(decoder, inputs, claimed).passed);";
 
 // An option that only says which parts are joined.
 template <What... joined> Parts parts() { return {Part{joined, 0}...}; }
 
-template <What... joined>
-Option readout(const char* id, const char* code, Level level, Said sentence, const char* used) {
+template <What... joined> Option readout(const char* id, const char* code, Level level, Said sentence, Line used) {
   Option o;
   o.id = id, o.code = code, o.level = level, o.sentence = sentence, o.used = used;
   o.apply = [](Model& m, const Arrays& a) {
@@ -23,7 +22,8 @@ Option readout(const char* id, const char* code, Level level, Said sentence, con
     m.decoder.readout_form = Readout::linear;
     return has(a, "W_o") && !has(a, "U_o");
   };
-  o.paper = "Bahdanau: maxout of U_o s + V_o y + C_o c; Luong: logits = W_o s~";
+  o.paper = {"Bahdanau: maxout of U_o s_{t-1} + V_o E y_{t-1} + C_o c_t; Luong: logits = W_o s~_t",
+             "Bahdanau：对 U_o s_{t-1} + V_o E y_{t-1} + C_o c_t 取 maxout；Luong：logits = W_o s~_t"};
   o.fix = {"read the logits out of what the claimed paper uses", "按所声称论文的方式计算 logits"};
   o.test = check;
   return o;
@@ -55,8 +55,9 @@ std::vector<Field> input_fields() {
        .sentence = {"the cell reads [y_{t-1}; c_t], the context of its own step",
                     "循环单元读 [y_{t-1}; c_t]，即本步的上下文"},
        .used = "s_t = RNN([y_{t-1}; c_t], s_{t-1})",
-       .paper = "s_t = RNN([y_{t-1}; s~_{t-1}], s_{t-1}): the context reaches the cell by input feeding only (Luong et "
-                "al. 2015)",
+       .paper = {"s_t = RNN([y_{t-1}; s~_{t-1}], s_{t-1}): the context reaches the cell by input feeding only (Luong "
+                 "et al. 2015)",
+                 "s_t = RNN([y_{t-1}; s~_{t-1}], s_{t-1})：上下文只经输入馈送进入循环单元 (Luong 等 2015)"},
        .fix = {"take the context out of the cell's input", "把上下文从循环单元的输入中去掉"},
        .test = "CHECK(probe_context_route(decoder, inputs, ContextRoute::next_step).passed);"},
       {.id = "c_prev",
@@ -125,7 +126,7 @@ std::vector<Field> input_fields() {
        .used = "x_t = [y_{t-1}; W_c [c_{t-1}; s_{t-1}]]",
        .paper = "x_t = [y_{t-1}; s~_{t-1}], s~ = tanh(W_c [c; s]) (Luong et al. 2015, section 3.3)",
        .fix = {"feed s~ after its tanh", "反馈 tanh 之后的注意力向量"},
-       .test = "CHECK(abs(what is fed) < 1);"},
+       .test = {"CHECK(abs(what is fed) < 1);", "CHECK(abs(反馈给输入的向量) < 1);"}},
       {.id = "feeds_state",
        .code = "INPUT_FEED_STATE",
        .apply =
@@ -135,7 +136,7 @@ std::vector<Field> input_fields() {
        .sentence = {"the state s_{t-1} is joined to the cell's input where context or attentional vector belongs",
                     "拼进输入的是状态 s_{t-1}，本该是上下文或注意力向量"},
        .used = "x_t = [y_{t-1}; s_{t-1}]",
-       .paper = "x_t = [y_{t-1}; c_t], or [y_{t-1}; s~_{t-1}]",
+       .paper = {"x_t = [y_{t-1}; c_t], or [y_{t-1}; s~_{t-1}]", "x_t = [y_{t-1}; c_t]，或 [y_{t-1}; s~_{t-1}]"},
        .fix = {"join the context (Bahdanau) or the attentional vector (Luong)",
                "拼接上下文（Bahdanau）或注意力向量（Luong）"},
        .test = check},
@@ -177,7 +178,7 @@ std::vector<Field> input_fields() {
        .used = "s_t = RNN([y_t; ...], s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; ...], s_{t-1})",
        .fix = {"shift the inputs: [sos, y_1, ...]", "把输入右移：[sos, y_1, ...]"},
-       .test = "change y_t: CHECK(logits_t is unchanged);"},
+       .test = {"change y_t: CHECK(logits_t is unchanged);", "改变 y_t：CHECK(logits_t 不变);"}},
       {.id = "previous",
        .code = "INPUT_OF_LAST_STEP",
        .kind = Kind::data,
@@ -186,7 +187,7 @@ std::vector<Field> input_fields() {
        .used = "s_t = RNN([y_{t-2}; ...], s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; ...], s_{t-1})",
        .fix = {"do not shift the inputs twice", "不要把输入移位两次"},
-       .test = "change y_{t-1}: CHECK(s_t changes);"},
+       .test = {"change y_{t-1}: CHECK(s_t changes);", "改变 y_{t-1}：CHECK(s_t 改变);"}},
       {.id = "frozen",
        .code = "INPUT_FROZEN",
        .kind = Kind::data,
@@ -200,7 +201,7 @@ std::vector<Field> input_fields() {
        .used = "s_t = RNN([y_0; ...], s_{t-1})",
        .paper = "s_t = RNN([y_{t-1}; ...], s_{t-1})",
        .fix = {"take the next word in each turn of the loop", "循环的每一轮都取下一个词"},
-       .test = "change y_1: CHECK(s_3 changes);"},
+       .test = {"change y_1: CHECK(s_3 changes);", "改变 y_1：CHECK(s_3 改变);"}},
       {.id = "context_two_back",
        .code = "CELL_CONTEXT_TWO_BACK",
        .apply = [](Model& m, const Arrays&) { return shift(m.decoder.cell_input, What::context, 2); },
@@ -259,7 +260,7 @@ std::vector<Field> input_fields() {
        .used = "s_t = RNN(x_t, s_0)",
        .paper = "s_t = RNN(x_t, s_{t-1})",
        .fix = {"pass the new state on to the next step", "把新状态传给下一步"},
-       .test = "change y_0: CHECK(s_2 changes);"},
+       .test = {"change y_0: CHECK(s_2 changes);", "改变 y_0：CHECK(s_2 改变);"}},
       {.id = "memory",
        .code = "LSTM_MEMORY_NOT_CARRIED",
        .kind = Kind::lstm,
@@ -269,7 +270,7 @@ std::vector<Field> input_fields() {
        .used = "c_t = f c_0 + i g",
        .paper = "c_t = f c_{t-1} + i g",
        .fix = {"pass (h, c) on, not h alone", "传递 (h, c)，而不只是 h"},
-       .test = "change y_0: CHECK(the memory of step 2 changes);"},
+       .test = {"change y_0: CHECK(the memory of step 2 changes);", "改变 y_0：CHECK(第 2 步的细胞状态改变);"}},
       {.id = "residual",
        .code = "CELL_RESIDUAL",
        .kind = Kind::gru,
@@ -285,9 +286,10 @@ std::vector<Field> input_fields() {
        .sentence = {"the attentional vector takes the state's place: the cell continues s~_{t-1}, not s_{t-1}",
                     "注意力向量顶替了状态：循环单元接着的是 s~_{t-1}，而不是 s_{t-1}"},
        .used = "s_t = RNN(x_t, s~_{t-1})",
-       .paper = "s_t = RNN(x_t, s_{t-1}), s~_t = tanh(W_c [c_t; s_t]) goes to the output (and into x_{t+1})",
+       .paper = {"s_t = RNN(x_t, s_{t-1}), s~_t = tanh(W_c [c_t; s_t]) goes to the output (and into x_{t+1})",
+                 "s_t = RNN(x_t, s_{t-1})，s~_t = tanh(W_c [c_t; s_t]) 进入输出（以及 x_{t+1}）"},
        .fix = {"keep the cell's state and s~ in two variables", "循环单元的状态与 s~ 用两个变量"},
-       .test = "W_c = 0: CHECK(s_2 still depends on y_0);"},
+       .test = {"W_c = 0: CHECK(s_2 still depends on y_0);", "W_c = 0：CHECK(s_2 仍依赖 y_0);"}},
       {.id = "context",
        .code = "STATE_IS_CONTEXT",
        .apply = [](Model& m, const Arrays&) { return m.decoder.carry = Carry::context, true; },
@@ -296,14 +298,14 @@ std::vector<Field> input_fields() {
        .used = "s_t = RNN(x_t, c_{t-1})",
        .paper = "s_t = RNN(x_t, s_{t-1})",
        .fix = {"keep state and context in two variables", "状态与上下文用两个变量"},
-       .test = "H = 0: CHECK(s_2 still depends on y_0);"},
+       .test = {"H = 0: CHECK(s_2 still depends on y_0);", "H = 0：CHECK(s_2 仍依赖 y_0);"}},
   };
   return fields;
 }
 
 std::vector<Field> vector_fields() {
   std::vector<Field> fields;
-  const char* paper = "s~_t = tanh(W_c [c_t; s_t]) (Luong et al. 2015, eq. 5)";
+  Line paper = "s~_t = tanh(W_c [c_t; s_t]) (Luong et al. 2015, eq. 5)";
   fields.push_back({"join",
                     {Stage::attentional},
                     {"what the attentional vector joins", "注意力向量拼接什么"},
@@ -347,7 +349,7 @@ std::vector<Field> vector_fields() {
            },
        .sentence = {"the attentional vector joins the state of the bottom layer", "注意力向量拼接了最底层的状态"},
        .used = "s~_t = tanh(W_c [c_t; s^1_t])",
-       .paper = "s~_t = tanh(W_c [c_t; s^L_t]), the top layer",
+       .paper = {"s~_t = tanh(W_c [c_t; s^L_t]), the top layer", "s~_t = tanh(W_c [c_t; s^L_t])，取顶层"},
        .fix = {"take the last layer: state[-1]", "取最后一层：state[-1]"},
        .test = check},
       {.id = "old_context",
@@ -477,7 +479,8 @@ std::vector<Field> readout_fields() {
     return has(a, "W_o") && has(a, "U_o") && has(a, "V_o") && has(a, "C_o");
   };
   maxout.sentence = {"maxout readout of state, input and context", "由状态、输入与上下文经 maxout 得到 logits"};
-  maxout.used = "t~ = U_o s + V_o E y_{t-1} + C_o c_t, logits = W_o max(pairs of t~)";
+  maxout.used = {"t~ = U_o s + V_o E y_{t-1} + C_o c_t, logits = W_o max(pairs of t~)",
+                 "t~ = U_o s + V_o E y_{t-1} + C_o c_t，logits = W_o max(t~ 的相邻两个)"};
   Option halves = maxout;
   halves.id = "maxout_halves", halves.code = "MAXOUT_HALVES", halves.rare = true;
   halves.apply = [](Model& m, const Arrays& a) {
@@ -562,8 +565,8 @@ std::vector<Field> readout_fields() {
        .code = "READOUT_CONTEXT_LATE",
        .apply = [](Model& m, const Arrays&) { return shift(m.decoder.readout, What::context, 1); },
        .sentence = {"the readout uses the context of the step before", "输出用的是上一步的上下文"},
-       .used = "logits_t from c_{t-1}",
-       .paper = "logits_t from c_t",
+       .used = {"logits_t from c_{t-1}", "logits_t 由 c_{t-1} 得到"},
+       .paper = {"logits_t from c_t", "logits_t 由 c_t 得到"},
        .fix = {"read out after the context is new", "上下文更新之后再输出"},
        .test = check},
       {.id = "attentional_late",
@@ -579,16 +582,16 @@ std::vector<Field> readout_fields() {
        .kind = Kind::data,
        .apply = [](Model& m, const Arrays&) { return shift(m.decoder.readout, What::y_emb, -1); },
        .sentence = {"the readout sees the word that it should predict", "输出看到了它要预测的词"},
-       .used = "logits_t from y_t",
-       .paper = "logits_t from y_{t-1}",
+       .used = {"logits_t from y_t", "logits_t 由 y_t 得到"},
+       .paper = {"logits_t from y_{t-1}", "logits_t 由 y_{t-1} 得到"},
        .fix = {"use the embedding of the last word", "使用上一个词的嵌入"},
-       .test = "change y_t: CHECK(logits_t is unchanged);"},
+       .test = {"change y_t: CHECK(logits_t is unchanged);", "改变 y_t：CHECK(logits_t 不变);"}},
       {.id = "context_zero",
        .code = "READOUT_CONTEXT_ZERO",
        .apply = [](Model& m, const Arrays&) { return shift(m.decoder.readout, What::context, 1 << 20); },
        .sentence = {"zeros stand in the readout where the context belongs", "输出里本该是上下文的位置全是零"},
-       .used = "logits_t from [s_t; 0]",
-       .paper = "logits_t from [s_t; c_t]",
+       .used = {"logits_t from [s_t; 0]", "logits_t 由 [s_t; 0] 得到"},
+       .paper = {"logits_t from [s_t; c_t]", "logits_t 由 [s_t; c_t] 得到"},
        .fix = {"pass the context to the readout", "把上下文传给输出"},
        .test = "CHECK(probe_source(decoder, inputs, true).passed);"},
       {.id = "added",
@@ -621,7 +624,7 @@ std::vector<Field> readout_fields() {
        .used = "softmax(W_o ...)",
        .paper = "W_o ...",
        .fix = {"return the logits", "直接返回 logits"},
-       .test = "CHECK(loss of a huge right logit < 1e-3);"},
+       .test = {"CHECK(loss of a huge right logit < 1e-3);", "CHECK(正确词的 logit 极大时的损失 < 1e-3);"}},
       {.id = "log_softmax",
        .code = "LOGITS_LOG_SOFTMAX",
        .level = Level::benign,
@@ -647,7 +650,7 @@ std::vector<Field> readout_fields() {
        .used = "relu(W_o ...)",
        .paper = "W_o ...",
        .fix = {"remove the relu", "去掉 relu"},
-       .test = "CHECK(some logit is negative);"},
+       .test = {"CHECK(some logit is negative);", "CHECK(有的 logit 为负);"}},
   };
   fields.push_back(
       {"b_o", {Stage::readout}, {"the bias b_o", "偏置 b_o"}, {"a bias other than 0", "不为 0 的偏置"}, {}});
@@ -671,13 +674,13 @@ std::vector<Field> readout_fields() {
 
 std::vector<Field> start_fields() {
   std::vector<Field> fields;
-  const char* paper = "s_0 = tanh(W_s h_1(backward)) (Bahdanau et al. 2014, appendix A.2.2)";
+  Line paper = "s_0 = tanh(W_s h_1(backward)) (Bahdanau et al. 2014, appendix A.2.2)";
   const auto start = [&](const char* id, const char* code, Level level, bool (*apply)(Model&, const Arrays&),
-                         Said sentence, const char* used) {
+                         Said sentence, Line used) {
     Option o;
     o.id = id, o.code = code, o.level = level, o.apply = apply, o.sentence = sentence, o.used = used, o.paper = paper;
     o.fix = {"take the backward encoder's state at position 1", "取反向编码器在位置 1 的状态"};
-    o.test = "change the last source token: CHECK(s_0 changes);";
+    o.test = {"change the last source token: CHECK(s_0 changes);", "改变源序列的最后一个词：CHECK(s_0 改变);"};
     return o;
   };
   fields.push_back({"start",
@@ -743,7 +746,8 @@ std::vector<Field> decoder_fields() {
 std::vector<Field> head_fields() {
   std::vector<Field> fields;
   const Said heads = {"at least two heads, several queries and keys", "至少两个头、多个查询与键"};
-  const char* test = "one head alone with its slice of the weights: CHECK(same output);";
+  Line test = {"one head alone with its slice of the weights: CHECK(same output);",
+               "单独运行一个头，用权重中属于它的那一块：CHECK(输出相同);"};
   fields.push_back({"split", {Stage::heads}, {"how the heads are split", "如何拆分各头"}, heads, {}});
   fields.back().options = {
       usual(),
@@ -753,8 +757,8 @@ std::vector<Field> head_fields() {
        .apply = [](Model& m, const Arrays&) { return m.heads.split = HeadSplit::interleaved, m.heads.heads > 1; },
        .sentence = {"head k takes every heads-th feature instead of a block of features",
                     "第 k 个头取的是间隔的特征，而不是一整块"},
-       .used = "head k: features k, k + heads, ...",
-       .paper = "head k: features k d_k .. (k+1) d_k - 1",
+       .used = {"head k: features k, k + heads, ...", "第 k 个头：特征 k, k + heads, ..."},
+       .paper = {"head k: features k d_k .. (k+1) d_k - 1", "第 k 个头：特征 k d_k .. (k+1) d_k - 1"},
        .fix = {"reshape to (B, T, heads, d_k), not (B, T, d_k, heads)", "reshape 成 (B, T, heads, d_k)"},
        .test = test},
       {.id = "reshaped",
@@ -776,8 +780,8 @@ std::vector<Field> head_fields() {
        .kind = Kind::shape,
        .apply = [](Model& m, const Arrays&) { return m.heads.merge = HeadSplit::interleaved, m.heads.heads > 1; },
        .sentence = {"the heads' outputs are interleaved instead of put side by side", "各头的输出被交错，而不是并排"},
-       .used = "feature j of head k at j * heads + k",
-       .paper = "at k d_k + j",
+       .used = {"feature j of head k at j * heads + k", "第 k 个头的特征 j 在 j * heads + k 处"},
+       .paper = {"at k d_k + j", "在 k d_k + j 处"},
        .fix = {"transpose back to (B, T, heads, d_k), then reshape", "先转置回 (B, T, heads, d_k) 再 reshape"},
        .test = test},
       {.id = "reshaped",
@@ -806,8 +810,9 @@ std::vector<Field> head_fields() {
                     "掩码按整批平铺到各头：某个头用了别的样本的掩码"},
        .used = "mask[(b heads + k) mod B]",
        .paper = "mask[b]",
-       .fix = {"repeat each example's mask for all its heads", "让每个样本的掩码在其所有头上重复"},
-       .test = "run example 0 alone: CHECK(row 0 is unchanged);"},
+       .fix = {"repeat each example's mask for all its heads: repeat_interleave over the batch, not repeat",
+               "让每个样本的掩码在其所有头上重复：沿批用 repeat_interleave，不是 repeat"},
+       .test = {"run example 0 alone: CHECK(row 0 is unchanged);", "单独运行样本 0：CHECK(第 0 行不变);"}},
   };
   fields.push_back({"head_scale", {Stage::heads}, {"the scale of the heads", "各头的缩放"}, heads, {}});
   fields.back().options = {
@@ -823,7 +828,7 @@ std::vector<Field> head_fields() {
        .test = test},
   };
   const auto weights = [&](const char* id, const char* code, Kind kind, bool (*apply)(Model&, const Arrays&),
-                           Said sentence, const char* used, Said fix) {
+                           Said sentence, Line used, Said fix) {
     Option o;
     o.id = id, o.code = code, o.kind = kind, o.apply = apply, o.sentence = sentence, o.used = used, o.fix = fix,
     o.test = test;

@@ -79,22 +79,30 @@ std::string Verdict::text(Lang lang) const {
     out += zh ? "无法判断：" + who + "，文件里没有可以核对的结果\n"
               : "CANNOT TELL: " + who + ", the trace holds nothing that can be checked\n";
   } else if (errors == 0) {
-    const char* kept = claim_is_open
-                           ? (zh ? "就此输入所能判断，与所声称的 " : "as far as this input tells it keeps its claim, ")
-                           : (zh ? "与所声称的 " : "it keeps its claim, ");
-    const std::string against =
-        claim.empty() ? (zh ? "没有发现错误" : "no mistake found") : kept + claim + (zh ? " 一致" : "");
+    const std::string as_far = zh ? "就此输入所能判断，" : "as far as this input tells ";
+    const std::string kept =
+        (claim_is_open ? as_far : "") + (zh ? "与所声称的 " + claim + " 一致" : "it keeps its claim, " + claim);
+    const std::string but = std::to_string(findings.size());
+    const std::string own = zh ? "对照所声称的 " + claim + " 没有发现错误；自己的约定有 " + but + " 处，见下"
+                               : "no mistake against its claim, " + claim + "; conventions of its own: " + but;
+    const std::string against = claim.empty()      ? (zh ? "没有发现错误" : "no mistake found")
+                                : findings.empty() ? kept
+                                                   : (claim_is_open ? as_far : "") + own;
     out += (zh ? "正常：" : "OK: ") + who + (zh ? "，" : ", ") + against + "\n";
   }
   for (const Finding& f : findings) {
     const std::string head = f.error ? f.code : (zh ? "约定 " : "convention ") + f.code;
     out += head + ": " + f.sentence.in(lang) + "\n";
     line(out, zh ? "位置" : "where  ", f.where.in(lang));
-    line(out, zh ? "类别" : "kind   ", Words(name_of(f.kind)).in(lang));
-    line(out, zh ? "所用" : "used   ", f.used);
-    line(out, zh ? "论文" : "paper  ", f.paper);
-    line(out, zh ? "修改" : "fix    ", f.fix.in(lang));
-    line(out, zh ? "测试" : "test   ", f.test);
+    // A mistake in a formula is no matter of taste.
+    const bool formula = f.error && f.kind == Kind::convention;
+    line(out, zh ? "类别" : "kind   ", formula ? (zh ? "公式" : "formula") : Words(name_of(f.kind)).in(lang));
+    line(out, zh ? "所用" : "used   ", f.used.in(lang));
+    const bool of_paper = f.kind != Kind::graph;
+    line(out, zh ? (of_paper ? "论文" : "应为") : (of_paper ? "paper  " : "right  "), f.paper.in(lang));
+    // Of a choice there is nothing to mend; the other one may be wanted.
+    line(out, f.error ? (zh ? "修改" : "fix    ") : (zh ? "另法" : "instead"), f.fix.in(lang));
+    if (f.error) line(out, zh ? "测试" : "test   ", f.test.in(lang));
     if (f.alias.size() > 1) {
       line(out, zh ? "无法区分" : "cannot be told apart here:", joined(f.alias, ", "));
       line(out, zh ? "可以区分的输入" : "an input that tells:", f.tell.in(lang));
@@ -124,10 +132,10 @@ std::string Verdict::json() const {
                                  {"kind", to_string(f.kind)},
                                  {"where", words(f.where)},
                                  {"sentence", words(f.sentence)},
-                                 {"used", f.used},
-                                 {"paper", f.paper},
+                                 {"used", f.used.en},
+                                 {"paper", f.paper.en},
                                  {"fix", words(f.fix)},
-                                 {"test", f.test},
+                                 {"test", f.test.en},
                                  {"alias", alias},
                                  {"tell", words(f.tell)}}));
   }

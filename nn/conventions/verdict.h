@@ -12,15 +12,26 @@ namespace gradus::diagnosis {
 using Words = gradus::Words;
 
 // One thing that was found: a mistake, or a convention worth a note.
+// A number, a name or a formula, the same in both languages; or one with words in it, in each.
+struct Text : Words {
+  Text() = default;
+  Text(const char* both) : Words(both, both) {}
+  Text(const std::string& both) : Words(both, both) {}
+  Text(Words words) : Words(std::move(words)) {}
+  Text(const Said& said) : Words(said) {}
+  Text(std::string english, std::string chinese) : Words(std::move(english), std::move(chinese)) {}
+};
+inline Text operator+(Text a, const Text& b) { return a += b, a; }
+
 struct Finding {
   std::string code;  // stable, such as "GRU_RESET_AFTER"; "UNKNOWN"; codes joined by "|" for an alias class
   bool error = true;
   Kind kind = Kind::convention;
   Words where;  // "the weights (alpha)"
   Words sentence;
-  std::string used, paper;
+  Text used, paper;
   Words fix;
-  std::string test;
+  Text test;
   std::vector<std::string> alias;  // more than one: this input cannot tell them apart
   Words tell;                      // then: an input that can
 };

@@ -14,6 +14,7 @@
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/grammar_search.h"
 #include "nn/formats/json.h"
+#include "tests/nn/chinese.h"
 
 using namespace gradus;
 using namespace gradus::diagnosis;
@@ -75,10 +76,11 @@ TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and 
       const std::string said = v.text();
       CHECK_MESSAGE(mistakes(v) == wanted, said);
       CHECK(v.exit_status() == (wanted.empty() ? 0 : 1));
+      testing::check_chinese(v.text(Lang::zh));
       std::size_t errors = 0;
       for (const Finding& f : v.findings) {
         errors += f.error;
-        CHECK((f.used.empty() || f.used != f.paper));  // that says nothing
+        CHECK((f.used.empty() || f.used.en != f.paper.en));  // that says nothing
       }
       CHECK(errors == wanted.size());  // once each, however many arrays show it
       CHECK(v.work < 150'000'000);     // numbers computed, about a nanosecond each when it was limited
@@ -147,7 +149,7 @@ TEST_CASE("diagnosis exam: whatever a masked step of an LSTM makes of its state 
     INFO(v.text());
     CHECK(mistakes(v) == (row.code.empty() ? std::set<std::string>{} : std::set<std::string>{row.code}));
     const Finding* f = v.find(row.code);
-    if (!row.code.empty()) CHECK((f && f->used.rfind(row.used, 0) == 0));
+    if (!row.code.empty()) CHECK((f && f->used.en.rfind(row.used, 0) == 0));
   }
 }
 
@@ -233,7 +235,7 @@ TEST_CASE("diagnosis exam: TensorFlow's forget bias on the wrong gates") {
       const bool all = gates == order;
       const Finding* f = v.find(all ? "LSTM_FORGET_BIAS_EVERYWHERE" : "LSTM_FORGET_BIAS_OTHER_GATE");
       REQUIRE(f);
-      if (!all) CHECK(f->used.substr(0, 2) == gates + " ");
+      if (!all) CHECK(f->used.en.substr(0, 2) == gates + " ");
     }
 }
 
@@ -273,7 +275,7 @@ TEST_CASE("diagnosis exam: an LSTM's own memory in the file explains nothing, an
   };
   for (const Finding& f : explain({{0, model}}, with_memory, {}).findings) {
     CAPTURE(f.sentence.en);
-    CHECK(f.used != f.paper);
+    CHECK(f.used.en != f.paper.en);
     CHECK(f.fix.en.find("write c_t there, not c_t") == std::string::npos);
   }
 }
@@ -363,7 +365,7 @@ TEST_CASE("diagnosis exam: blocks of one parameter in another order of gates tha
       INFO(v.text());
       CHECK(v.code() == "GATE_ORDER_DIFFERS");
       REQUIRE(v.find("GATE_ORDER_DIFFERS"));
-      CHECK(v.find("GATE_ORDER_DIFFERS")->used.find(gates == 3 ? "gates z, r, n" : "gates f, i, g, o") !=
+      CHECK(v.find("GATE_ORDER_DIFFERS")->used.en.find(gates == 3 ? "gates z, r, n" : "gates f, i, g, o") !=
             std::string::npos);
     }
 }

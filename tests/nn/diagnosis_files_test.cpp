@@ -21,12 +21,14 @@
 #include "nn/formats/npy.h"
 #include "nn/formats/safetensors.h"
 #include "tests/machine_speed.h"
+#include "tests/nn/chinese.h"
 #include "tests/slower.h"
 
 using namespace gradus;
 using namespace gradus::diagnosis;
 using reference::Array;
 using reference::Arrays;
+using testing::check_chinese;
 
 namespace {
 
@@ -57,18 +59,6 @@ Tensor tensor_of(const Array& a) {
   Extents sizes;
   for (std::size_t d : a.shape) sizes.insert(sizes.rank(), static_cast<std::int64_t>(d));
   return tensor(Shape(sizes), std::span<const double>(a.data), f64);
-}
-
-// A whole sentence in Chinese: no English words are left but names and what a parser said.
-void check_chinese(std::string text) {
-  CAPTURE(text);
-  CHECK(std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }));
-  if (const std::size_t quoted = text.find("原文"); quoted != std::string::npos) text.resize(quoted);
-  for (const char* word : {" the ", " is ", " are ", " has ", " needs ", " and ", " there ", " from ", " holds ",
-                           " no ", " looks ", " should ", " would ", " in ", " belongs "}) {
-    CAPTURE(word);
-    CHECK(text.find(word) == std::string::npos);
-  }
 }
 
 // Whatever is refused is refused in both languages.

@@ -89,8 +89,8 @@ TEST_CASE("grammar: every rule has words in both languages, and what it says is 
   CHECK(f.sentence.en ==
         "in the candidate n, 0.5 * (U_n (r * s_{t-1})) stands where U_n (r * s_{t-1}) belongs: a factor too many");
   CHECK(f.sentence.zh == "在候选状态 n中，U_n (r * s_{t-1}) 的位置上写成了 0.5 * (U_n (r * s_{t-1}))：多了一个系数");
-  CHECK(f.used == "n = tanh(W_n x_t + 0.5 * (U_n (r * s_{t-1})) + b_n)");
-  CHECK(f.paper == "n = tanh(W_n x_t + U_n (r * s_{t-1}) + b_n)");
+  CHECK(f.used.en == "n = tanh(W_n x_t + 0.5 * (U_n (r * s_{t-1})) + b_n)");
+  CHECK(f.paper.en == "n = tanh(W_n x_t + U_n (r * s_{t-1}) + b_n)");
   CHECK(f.kind == Kind::gru);
 }
 

@@ -10,6 +10,7 @@
 
 #include "nn/conventions/diagnosis.h"
 #include "nn/conventions/diagnosis_examples.h"
+#include "tests/nn/chinese.h"
 #include "tests/slower.h"
 
 using namespace gradus;
@@ -73,7 +74,7 @@ TEST_CASE("diagnosis: no entry says that the formula used is the paper's") {
     for (const Option& o : field.options) {
       CAPTURE(field.name);
       CAPTURE(o.id);
-      CHECK((std::string(o.used).empty() || std::string(o.used) != o.paper));
+      CHECK((std::string(o.used.en).empty() || std::string(o.used.en) != o.paper.en));
     }
 }
 
@@ -110,8 +111,12 @@ TEST_CASE("diagnosis: each entry of the library says in both languages what, how
       CHECK(applies);
       if (o.level != Level::error) continue;
       CHECK(std::string(o.code) != "");
-      for (const char* text : {o.sentence.en, o.sentence.zh, o.used, o.paper, o.fix.en, o.fix.zh, o.test})
+      for (const char* text : {o.sentence.en, o.sentence.zh, o.used.en, o.paper.en, o.fix.en, o.fix.zh, o.test.en})
         CHECK(std::string(text) != "");
+      for (const char* text : {o.sentence.zh, o.used.zh, o.paper.zh, o.fix.zh, o.test.zh}) {
+        CAPTURE(text);
+        CHECK(testing::english_word_in(text) == "");
+      }
     }
   }
 }

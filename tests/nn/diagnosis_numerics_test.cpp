@@ -160,5 +160,5 @@ TEST_CASE("diagnosis of numbers: stages for which arrays are missing are said no
   INFO(v.text());
   CHECK(v.code() == "");
   CHECK(says(v, "not checked, as arrays are missing: the decoder's cell (s) needs "));
-  CHECK(says(v, "as far as this input tells it keeps its claim"));
+  CHECK(says(v, "as far as this input tells no mistake against its claim"));
 }
