@@ -153,6 +153,9 @@ class Gradients {
  public:
   Gradients(const Trace& trace, const Model& model, bool single, Verdict& verdict)
       : trace_(trace), model_(model), single_(single), verdict_(verdict), inputs_(trace.arrays) {
+    for (const auto& [name, g] : trace.gradients)
+      for (double x : g.data)
+        if (std::isfinite(x)) largest_ = std::max(largest_, std::fabs(x));
     if (trace.kind == TraceKind::decoder)
       for (const char* name : {"s", "alpha", "c", "e", "htilde", "logits", "m"}) inputs_.erase(name);
   }
@@ -389,7 +392,8 @@ class Gradients {
         &trace_.gradients,
         [this](const std::string& name) { return outputs_.count(name) ? std::vector<std::string>{} : uses_of(name); },
         single_ ? 2e-4 : 1e-7,
-        [this](const std::string& name) { return shown(name); }};
+        [this](const std::string& name) { return shown(name); },
+        single_ ? 1e-2 : 1e-6};
   }
 
   // One wrong way through the formulas instead of several findings, or of one that has no name.
@@ -577,7 +581,7 @@ class Gradients {
 
   // What differences of a gradient are compared with: its largest number, but not less than what is as good as 0.
   double size_of(const Array& whole) const {
-    double size = single_ ? 1e-3 : 1e-5;
+    double size = single_ ? 1e-3 * std::max(1., largest_) : 1e-5;  // float32 rounds a sum by its largest terms
     for (double x : whole.data) size = std::max(size, std::fabs(x));
     return size;
   }
@@ -1013,7 +1017,8 @@ class Gradients {
   Arrays inputs_, out_;
   const Reading* reading_ = nullptr;
   static constexpr double step = 6e-6;
-  double noise_ = 0;  // of a central difference, where theory says 0: the rounding of the loss over the step
+  double largest_ = 0;  // of all numbers of all gradients
+  double noise_ = 0;    // of a central difference, where theory says 0: the rounding of the loss over the step
   std::size_t entries_ = 24;
   std::set<std::string> outputs_, misshaped_;
   std::map<std::tuple<const WrongBackward*, std::string, bool>, bool> explains_;  // what was asked before

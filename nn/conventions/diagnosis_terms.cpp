@@ -32,9 +32,7 @@ bool Terms::explained(const Group& group, const std::vector<Scored>& free_ones, 
     const auto formulas = [&](const Model& model, bool whole) {
       return formulas_of(group, model, bench_.given, whole, apart);
     };
-    const std::size_t most = searched.misread ? most_misread / bench_.searches
-                             : first          ? most_at_once
-                                              : std::min(most_at_once, left_);
+    const std::size_t most = searched.misread ? most_misread / bench_.searches : std::min(most_at_once, left_);
     const Judged judged{bench_.tolerance, bench_.apart, !searched.plain, searched.misread, most};
     const Explained found = explain(meant, formulas, judged);
     bench_.ended_early = bench_.ended_early || found.work >= most;
@@ -62,7 +60,8 @@ bool Terms::explained_beside_another(const Group& group, std::vector<Scored> wit
   const auto formulas = [&](const Model& model, bool whole) { return formulas_of(group, model, bench_.given, whole); };
   return take(
       group,
-      explain(meant, formulas, {bench_.tolerance, bench_.apart, false, false, std::min(most_at_once / 2, left_)}),
+      explain(meant, formulas,
+              {bench_.tolerance, bench_.apart, false, false, std::min(most_at_once / 2 / bench_.searches, left_)}),
       with_one);
 }
 

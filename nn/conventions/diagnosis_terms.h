@@ -8,7 +8,7 @@ namespace gradus::diagnosis {
 
 class Terms {
  public:
-  Terms(Bench& bench, Report& report) : bench_(bench), report_(report), left_(most_in_all / bench.searches) {}
+  Terms(Bench& bench, Report& report) : bench_(bench), report_(report) {}
 
   // With the plain rules of the grammar or the deep ones, from models that keep the claim or from those that do not.
   struct Searched {
@@ -31,10 +31,9 @@ class Terms {
 
   Bench& bench_;
   Report& report_;
-  // Numbers that may be computed for one of the searches, and for all behind the first.
+  // Numbers that may be computed for one of the searches, and for all that are still to come.
   static constexpr std::size_t most_at_once = 20'000'000;
-  static constexpr std::size_t most_in_all = 30'000'000;
-  std::size_t left_;
+  std::size_t left_ = 30'000'000;
   static constexpr std::size_t most_misread = 8'000'000;  // last of all, when nothing may be left
 };
 

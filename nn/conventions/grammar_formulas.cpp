@@ -145,7 +145,7 @@ class Writer {
       if (find(given_, "b_a")) terms.push_back(leaf("b_a", Lies::everywhere));
       const Term inside = terms.size() == 1 ? terms[0] : make(Op::sum, std::move(terms));
       const Term e = make(Op::product, {matrix("v_a"), activated(c.energy, inside)});
-      return c.score == Score::mlp ? make(Op::sum, {e, leaf("b_v", Lies::everywhere)}) : e;
+      return find(given_, "b_v") ? make(Op::sum, {e, leaf("b_v", Lies::everywhere)}) : e;
     };
     Term e;
     switch (c.score) {

@@ -1132,11 +1132,10 @@ class Backward {
   mutable std::map<const Node*, std::set<std::string>> led_to_;  // the inputs below a term
 };
 
-// Largest difference of one gradient, relative to its largest number; one that theory makes 0 is rounding beside the
-// others, whose largest number is `all`.
-double difference(const Array& got, const Array& wanted, double all) {
+// Largest difference of one gradient, relative to its largest number, but not to less than `least`.
+double difference(const Array& got, const Array& wanted, double least) {
   if (got.shape != wanted.shape) return 1e300;
-  double most = 0, size = std::max(1e-6 * all, 1e-300);
+  double most = 0, size = std::max(least, 1e-300);
   for (std::size_t k = 0; k < got.data.size(); ++k) {
     if (!std::isfinite(wanted.data[k]) || !std::isfinite(got.data[k])) return 1e300;
     most = std::max(most, std::fabs(got.data[k] - wanted.data[k]));
@@ -1208,7 +1207,7 @@ class Explanation {
     const Arrays right = *backward_.run(std::vector<Wrong>());
     for (const auto& [name, g] : *given_.gradients)
       if (const auto uses = given_.uses(name); !uses.empty())
-        wrong_names_[name] = !(difference(of_uses(right, uses, g.shape), g, largest_) < given_.bound);
+        wrong_names_[name] = !(difference(of_uses(right, uses, g.shape), g, least()) < given_.bound);
     for (std::size_t i = 0; i < backward_.models().size(); ++i) {
       parameters_.emplace_back();
       for (const std::string& name : backward_.parameters_of(i))
@@ -1254,10 +1253,12 @@ class Explanation {
   };
   using Ways = std::vector<std::pair<const Node*, std::size_t>>;
 
+  double least() const { return given_.as_good_as_0 * largest_; }
+
   // A gradient (B, T, d) that differs at a step from this one on.
   bool differs_from(const Array& given, const Vec& got, std::size_t from) const {
     if (got.size() != given.data.size()) return false;
-    double size = std::max(1e-6 * largest_, 1e-300);
+    double size = std::max(least(), 1e-300);
     for (double x : given.data) size = std::max(size, std::fabs(x));
     const std::size_t T = given.dim(1), d = given.dim(2);
     for (std::size_t k = 0; k < got.size(); ++k)
@@ -1267,7 +1268,7 @@ class Explanation {
 
   bool is_as_given(const std::string& name, const Arrays& got) const {
     const Array& g = given_.gradients->at(name);
-    return difference(of_uses(got, given_.uses(name), g.shape), g, largest_) < given_.bound;
+    return difference(of_uses(got, given_.uses(name), g.shape), g, least()) < given_.bound;
   }
   // Of the wrong gradients those that are explained; nothing where a right one would not be right.
   std::size_t explained(const Arrays& got, bool all) const {
@@ -1627,7 +1628,7 @@ class Explanation {
       if (std::none_of(different.begin(), different.end(), [&](const Hit* other) {
             return std::all_of(hit.gradients.begin(), hit.gradients.end(), [&](const auto& named) {
               const Array* same = reference::find(other->gradients, named.first);
-              return same && difference(named.second, *same, largest_) < given_.bound;
+              return same && difference(named.second, *same, least()) < given_.bound;
             });
           }))
         different.push_back(&hit);

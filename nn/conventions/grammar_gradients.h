@@ -22,6 +22,7 @@ struct BackwardCase {
   std::function<std::vector<std::string>(const std::string&)> uses;
   double bound = 1e-6;  // of a right gradient, relative to its largest number
   std::function<std::string(const std::string&)> shown = [](const std::string& name) { return name; };  // in the trace
+  double as_good_as_0 = 1e-6;  // beside the largest number of all gradients: what theory makes 0 is rounding
 };
 
 // The right ones of these gradients, exact to rounding; empty where no trees are written for the model.

@@ -215,7 +215,7 @@ Field score_field() {
       "concat", "SCORE_CONCAT",
       [](Model& m, const Arrays& a) {
         score(m).score = Score::concat;
-        return has(a, "W_a") && !has(a, "U_a") && has(a, "v_a") && !has(a, "b_v");
+        return has(a, "W_a") && !has(a, "U_a") && has(a, "v_a") && !(has(a, "b_v") && has(a, "b_a"));
       },
       {"concat score", "拼接打分"}, "e_i = v_a . tanh(W_a [q; h_i])",
       "nothing under Bahdanau, whose additive score it is with W_a and U_a side by side; else use the claimed score");

@@ -27,10 +27,16 @@ Vec projected_query(const ScoreConvention& c, const Arrays& arrays, Row q) {
 }
 
 // v_a . f(x) for the three scores with an energy.
-double weighed_energy(const ScoreConvention& c, const Arrays& arrays, Vec x) {
+double weighed(const ScoreConvention& c, const Arrays& arrays, Vec x) {
   x = activate(c.energy, std::move(x));
-  const double e = c.v_dropped ? dot(x, Vec(x.size(), 1.0)) : dot(x, get(arrays, "v_a").data);
-  return c.score == Score::mlp ? e + get(arrays, "b_v").at({0}) : e;
+  return c.v_dropped ? dot(x, Vec(x.size(), 1.0)) : dot(x, get(arrays, "v_a").data);
+}
+
+// And b_v, where the layer that holds v_a has a bias.
+double weighed_energy(const ScoreConvention& c, const Arrays& arrays, Vec x) {
+  const double e = weighed(c, arrays, std::move(x));
+  const Array* b_v = find(arrays, "b_v");
+  return b_v ? e + b_v->data.at(0) : e;
 }
 
 Vec with_bias(const ScoreConvention& c, const Arrays& arrays, Vec x) {
@@ -47,7 +53,7 @@ double energy_by_terms(const ScoreConvention& c, const Arrays& arrays, Row q, Ro
     query = add(std::move(query), own->data);
     for (std::size_t k = 0; k < key.size(); ++k) key[k] -= own->data[k];
   }
-  return weighed_energy(c.bracket == Bracket::keys_only ? outside : c, arrays, std::move(query)) +
+  return weighed(c.bracket == Bracket::keys_only ? outside : c, arrays, std::move(query)) +
          weighed_energy(c.bracket == Bracket::query_only ? outside : c, arrays, std::move(key));
 }
 
