@@ -194,7 +194,8 @@ Arrays decoder_example(const Recipe& recipe, const Choices& choices, std::uint64
   if (recipe.starts) {
     const InitialState from = m.decoder.initial;
     const std::size_t half = n.d_h / 2;
-    a["W_s"] = r({n.d_s, from == InitialState::both_ends ? 2 * half : from == InitialState::mean ? n.d_h : half});
+    const bool mean = from == InitialState::mean || from == InitialState::mean_of_all;
+    a["W_s"] = r({n.d_s, from == InitialState::both_ends ? 2 * half : mean ? n.d_h : half});
     a["s_0"] = get(stage_outputs(m, a, {Stage::start}), "s_0");
   }
   if (recipe.layers > 1) {

@@ -30,7 +30,7 @@ Finding of_padding(const Bench& bench, const Group& group, const Words& what) {
   f.where = bench.where_of(group);
   f.sentence = what;
   f.used = {"h behind the end = RNN(padding, h of the last real position)",
-            "序列结束之后的 h = RNN(填充, 最后一个真实位置的 h)"};
+            "序列结束之后的 h = RNN(填充，最后一个真实位置的 h)"};
   f.paper = {"h behind the end: 0 (PyTorch's packed sequences) or the last state (Keras)",
              "序列结束之后的 h：0（PyTorch 的打包序列）或最后的状态（Keras）"};
   f.fix = {"nothing to fix as long as nobody reads them; t < length writes real positions only",

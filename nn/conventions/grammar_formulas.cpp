@@ -135,6 +135,7 @@ class Writer {
     else if (is_.initial == InitialState::both_ends)
       x = make(Op::join, {end(Order::last_real, 0, half), end(Order::first, half, d - half)});
     else if (is_.initial == InitialState::mean) x = end(Order::mean_of_real, 0, 0);
+    else if (is_.initial == InitialState::mean_of_all) x = end(Order::mean, 0, 0);
     else no_tree();
     return labelled("s_0", activated(is_.initial_activation, linear("W_s", "b_s", x)));
   }

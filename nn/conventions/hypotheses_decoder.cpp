@@ -714,7 +714,18 @@ std::vector<Field> start_fields() {
           {"s_0 comes from the backward state at the last position, which has read one token only",
            "s_0 来自反向在最后位置的状态，它只读了一个词"},
           "s_0 = tanh(W_s backward_T)"),
+      start(
+          "mean_of_all", "START_MEAN_OVER_PADDING", Level::error,
+          [](Model& m, const Arrays& a) { return m.decoder.initial = InitialState::mean_of_all, has(a, "mask"); },
+          {"s_0 comes from the mean over all T_enc positions, padding included: a sentence's s_0 depends on how far it "
+           "is padded",
+           "s_0 来自全部 T_enc 个位置的平均，填充也算在内：同一个句子补得越长，s_0 就越不同"},
+          "s_0 = tanh(W_s (sum_i h_i / T_enc))"),
   };
+  Option& padded = fields.back().options.back();
+  padded.kind = Kind::mask, padded.paper = "s_0 = tanh(W_s (sum_i mask_i h_i / length))";
+  padded.fix = {"sum the real positions only, and divide by the length", "只对真实位置求和，再除以长度"};
+  padded.test = {"append padding: CHECK(s_0 is unchanged);", "追加填充：CHECK(s_0 不变);"};
   fields.push_back({"start_tanh",
                     {Stage::start},
                     {"the activation of s_0", "s_0 的激活函数"},

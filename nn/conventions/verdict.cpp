@@ -83,8 +83,8 @@ std::string Verdict::text(Lang lang) const {
     const std::string kept =
         (claim_is_open ? as_far : "") + (zh ? "与所声称的 " + claim + " 一致" : "it keeps its claim, " + claim);
     const std::string but = std::to_string(findings.size());
-    const std::string own = zh ? "对照所声称的 " + claim + " 没有发现错误；自己的约定有 " + but + " 处，见下"
-                               : "no mistake against its claim, " + claim + "; conventions of its own: " + but;
+    const std::string own = zh ? "对照所声称的 " + claim + " 没有发现错误；另有 " + but + " 处约定值得留意，见下"
+                               : "no mistake against its claim, " + claim + "; conventions to note: " + but;
     const std::string against = claim.empty()      ? (zh ? "没有发现错误" : "no mistake found")
                                 : findings.empty() ? kept
                                                    : (claim_is_open ? as_far : "") + own;

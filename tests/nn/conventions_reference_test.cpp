@@ -590,10 +590,14 @@ TEST_CASE("references: scores that must agree do, and each scale is what it says
       over_d;
   over_d = dotted;
   over_d.scale = Scale::over_d;
-  CHECK(largest_difference(e(additive, given), e(concat, joined)) < 1e-14);
-  Array without_b_v = e(mlp, joined);
-  for (double& x : without_b_v.data) x -= 2;
-  CHECK(largest_difference(e(concat, joined), without_b_v) < 1e-14);
+  Arrays without_b_v = joined, given_b_v = given;
+  without_b_v.erase("b_v"), given_b_v["b_v"] = joined["b_v"];
+  CHECK(largest_difference(e(additive, given), e(concat, without_b_v)) < 1e-14);
+  Array raised = e(additive, given);
+  for (double& x : raised.data) x += 2;  // by the bias beside v_a, whatever the score
+  CHECK(largest_difference(e(additive, given_b_v), raised) < 1e-14);
+  CHECK(largest_difference(e(concat, joined), raised) < 1e-14);
+  CHECK(largest_difference(e(mlp, joined), raised) < 1e-14);
   Array twice = e(scaled, {}), fourfold = e(over_d, {});
   for (double& x : twice.data) x *= 2;  // d = 4
   for (double& x : fourfold.data) x *= 4;

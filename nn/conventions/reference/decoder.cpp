@@ -45,11 +45,12 @@ Vec summary(InitialState initial, const Array& H, const Array* mask, std::size_t
   if (initial == InitialState::backward_last) return backward(last);
   if (initial == InitialState::forward_last) return forward(last);
   if (initial == InitialState::both_ends) return join(forward(last), backward(first));
+  const bool all = initial == InitialState::mean_of_all;
   Vec mean(H.dim(2));
-  double real = 0;
-  for (std::size_t i = first; i <= last; ++i)
-    if (!mask || mask->at({b, i}) != 0) mean = add(std::move(mean), H.row({b, i})), ++real;
-  return multiply(std::move(mean), Vec(H.dim(2), 1 / std::max(real, 1.)));
+  double count = 0;
+  for (std::size_t i = 0; i < T; ++i)
+    if (all || !mask || mask->at({b, i}) != 0) mean = add(std::move(mean), H.row({b, i})), ++count;
+  return multiply(std::move(mean), Vec(H.dim(2), 1 / std::max(count, 1.)));
 }
 
 class Decoding {
