@@ -17,7 +17,7 @@ struct Options {
   std::string claim;         // replaces the trace's own claim unless it is empty
   bool gradients = true;     // compare grad_NAME with central differences where they are there
   std::size_t most = 60000;  // hypotheses tried at most, fewer on large traces
-  std::size_t searches = 1;  // of this many, which share the time of one
+  std::size_t searches = 1;  // how many alike are made (one for each number of heads): they share the work of one
 };
 
 // Throws std::invalid_argument for an unknown claim, and for arrays that do not fit together.

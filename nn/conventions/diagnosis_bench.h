@@ -75,7 +75,7 @@ class Bench {
   Hypothesis chosen;                      // by the groups that are done
   bool single = false;                    // computed in float32
   Half half = Half::none;                 // some array holds numbers of this type only, whatever type the file gives
-  std::size_t searches;                   // this one among as many, which share the time of one
+  std::size_t searches;                   // Options::searches, or as many as heads are possible
   double tolerance = 1e-9, apart = 1e-4;  // agreement and difference
   bool holes = false;                     // some number is not finite
   bool heads_are_guessed = false;         // their number is not in the file and does not show

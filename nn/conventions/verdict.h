@@ -11,7 +11,6 @@ namespace gradus::diagnosis {
 
 using Words = gradus::Words;
 
-// One thing that was found: a mistake, or a convention worth a note.
 // A number, a name or a formula, the same in both languages; or one with words in it, in each.
 struct Text : Words {
   Text() = default;
@@ -23,6 +22,7 @@ struct Text : Words {
 };
 inline Text operator+(Text a, const Text& b) { return a += b, a; }
 
+// One thing that was found: a mistake, or a convention worth a note.
 struct Finding {
   std::string code;  // stable, such as "GRU_RESET_AFTER"; "UNKNOWN"; codes joined by "|" for an alias class
   bool error = true;
