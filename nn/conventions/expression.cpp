@@ -322,8 +322,28 @@ Grid read_leaf(const Node& n, const Scene& s) {
   return part_of(n.block, g);
 }
 
+Grid with_axes(Axes axes, const Grid& in) {
+  const bool by_example = axes == Axes::example_for_position, by_step = axes == Axes::step_for_position;
+  Grid g = in;
+  if (by_example || by_step) g.N = by_example ? in.B : in.T;
+  g.x.clear();
+  for (std::size_t b = 0; b < g.B; ++b)
+    for (std::size_t t = 0; t < g.T; ++t)
+      for (std::size_t n = 0; n < g.N; ++n) {
+        const std::size_t from = by_example                             ? in.place(n, t, 0)
+                                 : by_step                              ? in.place(b, n, 0)
+                                 : axes == Axes::examples_and_positions ? in.place(n, t, b)
+                                 : axes == Axes::steps_and_positions    ? in.place(b, n, t)
+                                                                        : in.place(t, b, n);
+        const auto start = in.x.begin() + static_cast<std::ptrdiff_t>(from);
+        g.x.insert(g.x.end(), start, start + static_cast<std::ptrdiff_t>(in.D));
+      }
+  return g;
+}
+
 // start (B, 1, 1, d) stands before the first step, if it is there.
 Grid read_moved(const Read& read, const Grid& in, const Grid* start, const Scene& scene) {
+  if (read.axes != Axes::own) return with_axes(read.axes, in);
   Grid g = in;
   const bool by_head = !read.of_heads && scene.heads > 1 && in.B == scene.B * scene.heads;  // examples, head by head
   const std::size_t d = in.N * in.D, per = in.T, rows = read.of_heads ? scene.heads : by_head ? scene.B : in.B;
@@ -681,7 +701,7 @@ Plan::Needs needs_of(const Node& n) {
     const bool causal = n.read.order == Order::kept || n.read.order == Order::not_at_first ||
                         n.read.order == Order::first || n.read.order == Order::sum_so_far ||
                         n.read.order == Order::mean_so_far || n.read.order == Order::held;
-    if (n.read.lag < 0 || !causal || n.read.rows == Rows::relaid) return all;
+    if (n.read.lag < 0 || !causal || n.read.rows == Rows::relaid || n.read.axes != Axes::own) return all;
     return n.read.rows == Rows::own ? example : batch;
   }
   if (n.op == Op::apply) return n.along == Along::steps ? all : n.along == Along::examples ? batch : example;
@@ -950,6 +970,13 @@ void Plan::backward(const Grid& d_root, const Flow& flow, Arrays& into, const Sa
   }
 }
 
+Grid Plan::flow_into(const Node& term, std::size_t place, const Grid& dy) const {
+  const std::size_t at = index_.at(&term);
+  std::vector<const Grid*> in;
+  for (std::size_t operand : operands_[at]) in.push_back(&values_[operand]);
+  return std::move(flows_of(term, in, values_[at], dy, scene_)[place]);
+}
+
 bool Plan::contains(const Node* term, const Node* part) const {
   return term == part ||
          std::any_of(term->in.begin(), term->in.end(), [&](const Term& in) { return contains(in.get(), part); });
@@ -1007,6 +1034,12 @@ const Said heads_read[] = {{},
                            {"mean head", "各头的平均"},
                            {"(T, B) read as (B, T)", "(T, B) 读作 (B, T)"},
                            {"head in reverse order", "头的次序颠倒"}};
+const Said axes_read[] = {{},
+                          {"example i at position i", "位置 i 用样本 i 的"},
+                          {"step i at position i", "位置 i 用第 i 步的"},
+                          {"examples and positions exchanged", "样本与位置对调"},
+                          {"steps and positions exchanged", "时间步与位置对调"},
+                          {"examples and steps exchanged", "样本与时间步对调"}};
 const Said orders_read[] = {{},
                             {"reversed", "反序"},
                             {"reversed within its length", "在各自长度内反序"},
@@ -1045,6 +1078,7 @@ const Said along_batch = {" over the batch", "（沿批）"};
 
 // onward: how far away, for what is rolled.
 std::string whose(const Read& r, int onward = 0) {
+  if (r.axes != Axes::own) return std::string("[") + axes_read[static_cast<std::size_t>(r.axes)].en + "]";
   std::string text = (r.of_heads ? heads_read : rows_read)[static_cast<std::size_t>(r.rows)].en;
   std::string order = orders_read[static_cast<std::size_t>(r.order)].en;
   if (r.order == Order::rolled) order = (onward > 0 ? rolled_ahead : onward < 0 ? rolled_behind : rolled_round).en;
@@ -1203,6 +1237,7 @@ std::string printed_in_chinese(std::string text) {
     replace_in_brackets(text, *word);
   for (const auto& words : {std::span<const Said>(rows_read), std::span<const Said>(heads_read)})
     for (const Said& word : words) replace_in_brackets(text, word);
+  for (const Said& word : axes_read) replace_in_brackets(text, word);
   for (const Said& word : orders_read) replace_in_brackets(text, word);
   const std::string slope = "the slope of ";  // of a term, which ends where a Chinese sentence goes on
   for (std::size_t at = 0; (at = text.find(slope, at)) != std::string::npos;) {

@@ -52,12 +52,22 @@ enum class Order {
   held,          // beyond an end the last one before it is read again
   rolled         // what goes out at one end comes in at the other
 };
+// Whose index is taken for that of another axis of the same size, as a broadcast does that lacks an axis.
+enum class Axes {
+  own,
+  example_for_position,    // at position i the number of example i
+  step_for_position,       // at position i that of step i
+  examples_and_positions,  // exchanged
+  steps_and_positions,
+  examples_and_steps
+};
 struct Read {
   int lag = 0;    // steps ago
   int shift = 0;  // positions onward
   Rows rows = Rows::own;
   Order order = Order::kept;
   bool of_heads = false;  // rows are the heads of one example
+  Axes axes = Axes::own;  // of what is computed
   friend bool operator==(const Read&, const Read&) = default;
 };
 
@@ -182,6 +192,8 @@ class Plan {
   // for terms that no model without mistakes has. With `saved`, some terms' values are read otherwise.
   using Saved = std::unordered_map<const Node*, Grid>;
   void backward(const Grid& d_root, const Flow& flow, reference::Arrays& into, const Saved* saved = nullptr) const;
+  // What flows into one operand of a term when dy has reached the term.
+  Grid flow_into(const Node& term, std::size_t place, const Grid& dy) const;
   // The nearest labelled terms that `inner` is a part of.
   std::vector<const Node*> owners(const Node* inner) const;
   const Term* loop() const;

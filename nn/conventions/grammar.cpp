@@ -197,6 +197,13 @@ std::vector<std::pair<Term, Term>> without_factor(const Term& t) {
   return found;
 }
 
+// Whether what is made of a term is combined with others that have the positions' axis.
+bool meets_positions(const Plan& plan, const Node* term) {
+  const auto& uses = plan.uses(term);
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const auto& use) { return plan.value(use.first).N > 1 || meets_positions(plan, use.first); });
+}
+
 std::vector<double> usual_factors(const Place& p) {
   const double d = static_cast<double>(p.value.D), n = static_cast<double>(std::max<std::size_t>(p.plan.scene().N, 1)),
                t = static_cast<double>(p.plan.scene().T), b = static_cast<double>(p.plan.scene().B);
@@ -359,6 +366,25 @@ const std::vector<Rule>& rules() {
          for (Rows rows : {Rows::next, Rows::previous, Rows::first, Rows::last, Rows::mean}) add({.rows = rows});
          for (Order order : {Order::first, Order::reversed, Order::mean, Order::sum_so_far, Order::mean_so_far})
            add({.order = order});
+       }},
+      {"OTHER_AXIS",
+       4,
+       {"%n is used where %o belongs: the index of one axis is taken for that of another one of the same size",
+        "用了 %n，应用 %o：把一个轴的下标当成了另一个等长轴的下标"},
+       [](const Place& p, std::vector<Term>& out) {
+         const Grid& g = p.value;
+         const std::size_t B = p.plan.scene().B, N = p.plan.scene().N;
+         const bool usable = is_vector(p) && !is_parameter(p) && p.term->op != Op::carried && p.term->op != Op::loop;
+         if (!usable || !p.plan.scene().whole || g.B != B || B < 2) return;
+         const auto add = [&](Axes axes) {
+           Node n{.op = Op::moved, .in = {inside(p.term)}, .read = {.axes = axes}};
+           out.push_back(outside(p.term, std::make_shared<const Node>(std::move(n))));
+         };
+         if (g.N == 1 && B == N && meets_positions(p.plan, p.term.get())) add(Axes::example_for_position);
+         if (g.N == 1 && g.T > 1 && g.T == N && meets_positions(p.plan, p.term.get())) add(Axes::step_for_position);
+         if (g.N > 1 && g.N == B) add(Axes::examples_and_positions);
+         if (g.N > 1 && g.N == g.T) add(Axes::steps_and_positions);
+         if (g.T > 1 && g.T == B) add(Axes::examples_and_steps);
        }},
       {"OTHER_OPERAND",
        2,
@@ -1110,6 +1136,7 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
     text = replaced_in(text, "%p", zh ? part.zh : part.en);
     *side = (zh ? where.zh + "，" : where.en + ", ") + text;
   }
+  if (m.rule->code == std::string("OTHER_AXIS")) f.kind = Kind::axis;
   const std::string size = size_in(*m.replacement, plan.scene());
   if (m.rule->code == std::string("SCALED") && !size.empty())
     f.sentence.en += ", " + size, f.sentence.zh += "，即 " + size;
@@ -1122,6 +1149,10 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
   if (part.en.empty() && (new_text == old_text || f.used.en == f.paper.en)) return std::nullopt;
   if (f.used.en == f.paper.en) f.used = f.paper = "";  // of weights, whose formula does not say how they are made
   f.fix = {"write " + old_text + " there, not " + new_text, "那里应写 " + old_text + "，而不是 " + new_text};
+  if (const Axes axes = m.replacement->read.axes; axes == Axes::example_for_position || axes == Axes::step_for_position)
+    f.fix = {
+        "insert the axis of the positions behind that of the examples before " + old_text + " is added: x[:, None, :]",
+        "在与各位置的数相加之前，在样本轴之后为 " + old_text + " 插入位置轴：x[:, None, :]"};
   if (formula.part.en == std::string("the backward direction")) say_positions(f);
   printed_in_chinese(f);
   f.test = formula.stage == Stage::run || formula.stage == Stage::cell

@@ -2,7 +2,9 @@
 #include "nn/conventions/grammar_gradients.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -43,13 +45,22 @@ template <class F> bool each_number(const Way& w, Grid& dx, F f) {  // f(dy, x, 
   for (std::size_t k = 0; k < dx.x.size(); ++k) dx.x[k] = f(w.dy.x[k], x.x[k], y.x[k]);
   return true;
 }
-template <class F> bool at_places(Grid& dx, F kept) {  // kept(b, t)
-  if (dx.T < 2) return false;
-  for (std::size_t b = 0; b < dx.B; ++b)
-    for (std::size_t t = 0; t < dx.T; ++t)
-      for (std::size_t k = 0; k < dx.N * dx.D; ++k)
-        if (!kept(b, t)) dx.x[dx.place(b, t, 0) + k] = 0;
+// weight(b, t) times what flows at a step of an example. Where steps or examples have been added up on the way, as in a
+// parameter's gradient, they are added up again.
+template <class F> bool weighed(const Way& w, Grid& dx, F weight) {
+  const bool apart = w.whole() || (dx.T == w.dy.T && dx.B == w.dy.B);
+  Grid g = apart ? dx : w.dy;
+  if (g.T < 2) return false;
+  const std::size_t n = g.N * g.D;
+  for (std::size_t b = 0; b < g.B; ++b)
+    for (std::size_t t = 0; t < g.T; ++t)
+      for (std::size_t k = 0; k < n; ++k)
+        if (const std::size_t at = (b * g.T + t) * n + k; g.x[at] != 0) g.x[at] *= weight(b, t);
+  dx = apart ? std::move(g) : w.plan.flow_into(w.term, w.place, g);
   return true;
+}
+template <class F> bool at_places(const Way& w, Grid& dx, F kept) {  // kept(b, t)
+  return weighed(w, dx, [&](std::size_t b, std::size_t t) { return kept(b, t) ? 1. : 0.; });
 }
 // Into what one step hands on to the next.
 bool is_carry(const Way& w) {
@@ -666,7 +677,7 @@ const std::vector<SlopeRule>& slope_rules() {
        {"let the gradient of a step go on to the step before: no detach between them",
         "让一步的梯度继续传到前一步：中间不要 detach"},
        [](const Way& w, Grid& dx) {
-         return is_carry(w) && at_places(dx, [](std::size_t, std::size_t t) { return t == 0; });
+         return is_carry(w) && at_places(w, dx, [](std::size_t, std::size_t t) { return t == 0; });
        }},
       {"FIRST_STEP",
        3,
@@ -674,24 +685,28 @@ const std::vector<SlopeRule>& slope_rules() {
         "从 %p 流入 %c 的梯度只剩第一步的"},
        add_all,
        [](const Way& w, Grid& dx) {
-         return !is_carry(w) && at_places(dx, [](std::size_t, std::size_t t) { return t == 0; });
+         return !is_carry(w) && at_places(w, dx, [](std::size_t, std::size_t t) { return t == 0; });
        }},
       {"LAST_STEP",
        3,
        {"of the gradient that flows from %p into %c, the last step's alone is left",
         "从 %p 流入 %c 的梯度只剩最后一步的"},
        add_all,
-       [](const Way&, Grid& dx) { return at_places(dx, [&](std::size_t, std::size_t t) { return t + 1 == dx.T; }); }},
+       [](const Way& w, Grid& dx) {
+         return at_places(w, dx, [&](std::size_t, std::size_t t) { return t + 1 == w.dy.T; });
+       }},
       {"LAST_STEP_LOST",
        3,
        {"of the gradient that flows from %p into %c, the last step's is lost", "从 %p 流入 %c 的梯度丢了最后一步的"},
        add_all,
-       [](const Way&, Grid& dx) { return at_places(dx, [&](std::size_t, std::size_t t) { return t + 1 < dx.T; }); }},
+       [](const Way& w, Grid& dx) {
+         return at_places(w, dx, [&](std::size_t, std::size_t t) { return t + 1 < w.dy.T; });
+       }},
       {"FIRST_STEP_LOST",
        3,
        {"of the gradient that flows from %p into %c, the first step's is lost", "从 %p 流入 %c 的梯度丢了第一步的"},
        add_all,
-       [](const Way&, Grid& dx) { return at_places(dx, [](std::size_t, std::size_t t) { return t > 0; }); }},
+       [](const Way& w, Grid& dx) { return at_places(w, dx, [](std::size_t, std::size_t t) { return t > 0; }); }},
       {"TO_ONE_EXAMPLE",
        4,
        {"the gradient that flows from %p into %c is added to the first example's, whichever example it is of",
@@ -709,7 +724,7 @@ const std::vector<SlopeRule>& slope_rules() {
         "从 %p 流入 %c 的梯度只剩第一个样本的"},
        add_all,
        [](const Way& w, Grid& dx) {
-         return w.plan.scene().B > 1 && at_places(dx, [](std::size_t b, std::size_t) { return b == 0; });
+         return w.plan.scene().B > 1 && at_places(w, dx, [](std::size_t b, std::size_t) { return b == 0; });
        }},
       {"LAST_EXAMPLE",
        4,
@@ -717,7 +732,7 @@ const std::vector<SlopeRule>& slope_rules() {
         "从 %p 流入 %c 的梯度只剩最后一个样本的"},
        add_all,
        [](const Way& w, Grid& dx) {
-         return w.plan.scene().B > 1 && at_places(dx, [&](std::size_t b, std::size_t) { return b + 1 == dx.B; });
+         return w.plan.scene().B > 1 && at_places(w, dx, [&](std::size_t b, std::size_t) { return b + 1 == w.dy.B; });
        }},
       {"SUM_FOR_PRODUCT",
        3,
@@ -751,6 +766,163 @@ const std::vector<SlopeRule>& slope_rules() {
          return true;
        }},
   };
+  return all;
+}
+
+bool is_parameter(const Node& n) { return n.op == Op::matrix || (n.op == Op::leaf && n.lies == Lies::everywhere); }
+
+// On the way into an operand: dx times f(the operand's own value).
+template <class F> bool with_own_value(const Way& w, Grid& dx, F f) {
+  const Node& operand = w.operand();
+  if (is_parameter(operand) || operand.op == Op::number) return false;
+  const Grid& own = w.plan.value(&operand);
+  if (own.size() != dx.size()) return false;
+  for (std::size_t k = 0; k < dx.x.size(); ++k) dx.x[k] *= f(own.x[k]);
+  return true;
+}
+// The gradient of another example in the place of an example's own: row(b), or the mean of all where it is B.
+template <class F> bool of_examples(const Way& w, Grid& dx, F row) {
+  const std::size_t B = w.plan.scene().B, each = dx.x.size() / std::max<std::size_t>(B, 1);
+  if (B < 2 || dx.B != B) return false;
+  const Vec own = dx.x;
+  for (std::size_t b = 0; b < B; ++b)
+    for (std::size_t k = 0; k < each; ++k) {
+      const std::size_t from = row(b, B);
+      double sum = 0;
+      for (std::size_t other = 0; other < B; ++other) sum += own[other * each + k];
+      dx.x[b * each + k] = from == B ? sum / static_cast<double>(B) : own[from * each + k];
+    }
+  return true;
+}
+// What flows back through time at a step of all examples, or of one, is scaled down to a norm.
+bool clipped_by_norm(const Way& w, Grid& dx, double norm, bool of_one) {
+  if (!is_carry(w) && !(w.whole() && w.operand().label == "s_t")) return false;
+  const std::size_t n = dx.N * dx.D;
+  for (std::size_t t = 0; t < dx.T; ++t)
+    for (std::size_t first = 0; first < dx.B; first += of_one ? 1 : dx.B) {
+      const auto each = [&](auto use) {
+        for (std::size_t b = first; b < (of_one ? first + 1 : dx.B); ++b)
+          for (std::size_t k = 0; k < n; ++k) use(dx.x[(b * dx.T + t) * n + k]);
+      };
+      double squares = 0;
+      each([&](double& x) { squares += x * x; });
+      if (squares > norm * norm) each([&](double& x) { x *= norm / std::sqrt(squares); });
+    }
+  return true;
+}
+
+// Tried only where nothing plainer explains the gradients.
+const std::vector<SlopeRule>& rare_slope_rules() {
+  static const Said own_step = {"take the gradient of the same example: row b for row b",
+                                "取同一样本的梯度：第 b 行对第 b 行"};
+  static const Said clip_later = {"clip the gradients of parameters only, when all of them are there",
+                                  "只在所有参数的梯度都齐备后再裁剪"};
+  static const Said no_slope = {"%c is not what that slope belongs to: hand its gradient on without it",
+                                "该导数不属于 %c：流入它的梯度不应乘以它"};
+  static const std::vector<SlopeRule> all = [] {
+    std::vector<SlopeRule> rules = {
+        {"RUNNING_SUM",
+         5,
+         {"what has been gathered so far is added into %c again at every step: a step's share counts as often as steps "
+          "come after it in the loop",
+          "每一步都把到此为止累积的梯度再次加到 %c 上：一步的贡献被重复计入"},
+         {"add at every step what flows at that step alone", "每一步只加上该步自己的梯度"},
+         [](const Way& w, Grid& dx) {  // backward runs from the last step on
+           return dx.T != w.dy.T && weighed(w, dx, [](std::size_t, std::size_t t) { return double(t + 1); });
+         }},
+        {"RUNNING_SUM",
+         5,
+         {"what has been gathered so far is added into %c again at every step, from the first step on",
+          "从第一步起，每一步都把到此为止累积的梯度再次加到 %c 上"},
+         {"add at every step what flows at that step alone", "每一步只加上该步自己的梯度"},
+         [](const Way& w, Grid& dx) {
+           return dx.T != w.dy.T && weighed(w, dx, [&](std::size_t, std::size_t t) { return double(w.dy.T - t); });
+         }},
+        {"OTHER_EXAMPLE",
+         5,
+         {"the gradient that flows from %p into %c is the next example's", "从 %p 流入 %c 的梯度是下一个样本的"},
+         own_step,
+         [](const Way& w, Grid& dx) {
+           return of_examples(w, dx, [](std::size_t b, std::size_t B) { return (b + 1) % B; });
+         }},
+        {"OTHER_EXAMPLE",
+         5,
+         {"the gradient that flows from %p into %c is the previous example's", "从 %p 流入 %c 的梯度是上一个样本的"},
+         own_step,
+         [](const Way& w, Grid& dx) {
+           return of_examples(w, dx, [](std::size_t b, std::size_t B) { return (b + B - 1) % B; });
+         }},
+        {"OTHER_EXAMPLE",
+         5,
+         {"the gradient that flows from %p into %c is the first example's, for every example",
+          "从 %p 流入 %c 的梯度对每个样本都是第一个样本的"},
+         own_step,
+         [](const Way& w, Grid& dx) {
+           return of_examples(w, dx, [](std::size_t, std::size_t) { return std::size_t{0}; });
+         }},
+        {"MEAN_EXAMPLE",
+         5,
+         {"the gradient that flows from %p into %c is averaged over the batch: every example gets the mean",
+          "从 %p 流入 %c 的梯度对整批取了平均：每个样本得到的都是均值"},
+         own_step,
+         [](const Way& w, Grid& dx) { return of_examples(w, dx, [](std::size_t, std::size_t B) { return B; }); }},
+        {"SLOPE_TOO_MANY",
+         5,
+         {"the gradient that flows from %p into %c is multiplied by 1 - y^2 of %c: a tanh's slope too many",
+          "从 %p 流入 %c 的梯度多乘了以 %c 为 y 的 1 - y^2（tanh 的导数）"},
+         no_slope,
+         [](const Way& w, Grid& dx) { return with_own_value(w, dx, [](double y) { return 1 - y * y; }); }},
+        {"SLOPE_TOO_MANY",
+         5,
+         {"the gradient that flows from %p into %c is multiplied by y (1 - y) of %c: a sigmoid's slope too many",
+          "从 %p 流入 %c 的梯度多乘了以 %c 为 y 的 y (1 - y)（sigmoid 的导数）"},
+         no_slope,
+         [](const Way& w, Grid& dx) { return with_own_value(w, dx, [](double y) { return y * (1 - y); }); }},
+        {"FACTOR_TOO_MANY",
+         5,
+         {"the gradient that flows from %p into %c is multiplied by %c itself: a factor too many",
+          "从 %p 流入 %c 的梯度多乘了 %c 自己"},
+         right_slope,
+         [](const Way& w, Grid& dx) { return with_own_value(w, dx, [](double y) { return y; }); }},
+        {"FACTOR_TOO_MANY",
+         5,
+         {"the gradient that flows from %p into %c is multiplied by 1 minus %c: a factor too many",
+          "从 %p 流入 %c 的梯度多乘了 1 减 %c"},
+         right_slope,
+         [](const Way& w, Grid& dx) { return with_own_value(w, dx, [](double y) { return 1 - y; }); }},
+    };
+    static std::deque<std::string> texts;  // of the rules
+    const auto with_number = [&](std::string text, const char* number) {
+      for (std::size_t at = 0; (at = text.find('#', at)) != std::string::npos;) text.replace(at, 1, number);
+      texts.push_back(std::move(text));
+      return texts.back().c_str();
+    };
+    for (const auto& [most, number] : std::initializer_list<std::pair<double, const char*>>{{10, "10"},
+                                                                                            {5, "5"},
+                                                                                            {2, "2"},
+                                                                                            {1, "1"},
+                                                                                            {.5, "0.5"},
+                                                                                            {.25, "0.25"},
+                                                                                            {.1, "0.1"},
+                                                                                            {.05, "0.05"},
+                                                                                            {.01, "0.01"}}) {
+      const auto add = [&, of = number](const char* en, const char* zh, std::function<bool(const Way&, Grid&)> change) {
+        rules.push_back({"CLIPPED", 6, {with_number(en, of), with_number(zh, of)}, clip_later, std::move(change)});
+      };
+      add("the gradient that flows from %p into %c is clipped to [-#, #]", "从 %p 流入 %c 的梯度被裁剪到 [-#, #]",
+          [c = most](const Way&, Grid& dx) {
+            for (double& x : dx.x) x = std::clamp(x, -c, c);
+            return true;
+          });
+      add("what flows through time into %c is scaled down to norm # at every step, over the batch",
+          "沿时间流入 %c 的梯度在每一步按整批的范数缩到 #",
+          [c = most](const Way& w, Grid& dx) { return clipped_by_norm(w, dx, c, false); });
+      add("what flows through time into %c is scaled down to norm # at every step of every example",
+          "沿时间流入 %c 的梯度在每个样本的每一步按范数缩到 #",
+          [c = most](const Way& w, Grid& dx) { return clipped_by_norm(w, dx, c, true); });
+    }
+    return rules;
+  }();
   return all;
 }
 
@@ -1222,18 +1394,19 @@ class Explanation {
 
   std::vector<Finding> find() {
     if (!backward_.gives_the_outputs()) return {};
-    list_ways();
-    // A way that leads to no wrong gradient explains none, and no backward needs to run to see it.
-    for (const Wrong& wrong : all_)
-      if (in_the_right_layer(wrong) && std::any_of(wrong_names_.begin(), wrong_names_.end(), [&](const auto& gradient) {
-            return gradient.second && leads_to(wrong, gradient.first);
-          }))
-        attempt({wrong});
+    plain_ = list_ways(slope_rules());
+    for (const Wrong& wrong : plain_)
+      if (may_explain(wrong)) attempt({wrong});
     if (hits_.empty()) {
       if (auto cut = truncated()) return {*cut};
       if (auto wrong = misread()) return {*wrong};
       attempt_two();
     }
+    if (hits_.empty()) {
+      for (const Wrong& wrong : list_ways(rare_slope_rules()))
+        if (may_explain_all(wrong)) attempt({wrong});
+    }
+    if (hits_.empty()) attempt_fitted();
     return named();
   }
 
@@ -1290,6 +1463,19 @@ class Explanation {
     return std::any_of(uses.begin(), uses.end(), [&](const auto& use) { return backward_.leads_to(wrong, use); });
   }
 
+  // A way that leads to no wrong gradient explains none, and no backward needs to run to see it.
+  bool may_explain(const Wrong& wrong) const {
+    return in_the_right_layer(wrong) &&
+           std::any_of(wrong_names_.begin(), wrong_names_.end(),
+                       [&](const auto& gradient) { return gradient.second && leads_to(wrong, gradient.first); });
+  }
+
+  bool may_explain_all(const Wrong& wrong) const {
+    return in_the_right_layer(wrong) &&
+           std::all_of(wrong_names_.begin(), wrong_names_.end(),
+                       [&](const auto& gradient) { return !gradient.second || leads_to(wrong, gradient.first); });
+  }
+
   void attempt(const std::vector<Wrong>& wrongs) {
     try {
       for (const Wrong& wrong : wrongs)
@@ -1316,6 +1502,82 @@ class Explanation {
     }
   }
 
+  // A factor on one way that stands in no table.
+  void attempt_fitted() {
+    static const std::vector<SlopeRule> some = {
+        {"SCALED", 6, {}, {}, [](const Way& w, Grid& dx) {  // of a parameter's own gradient others tell
+           return !is_parameter(w.operand()) && multiplied_by(dx, .5);
+         }}};
+    for (Wrong& wrong : list_ways(some)) {
+      if (!may_explain_all(wrong) || !backward_.applies(wrong)) continue;
+      const auto factor = fitted_factor(wrong);
+      if (!factor) continue;
+      char text[40];
+      const auto end = std::to_chars(text, text + sizeof text, *factor, std::chars_format::general, 4).ptr;
+      const std::string number(text, end);
+      fitted_.push_back({"SCALED",
+                         6,
+                         {kept("the gradient that flows from %p into %c is multiplied by " + number),
+                          kept("从 %p 流入 %c 的梯度被乘以 " + number)},
+                         right_slope,
+                         [k = *factor](const Way&, Grid& dx) { return multiplied_by(dx, k); }});
+      wrong.rule = &fitted_.back();
+      attempt({wrong});
+    }
+  }
+  const char* kept(std::string text) {
+    texts_.push_back(std::move(text));
+    return texts_.back().c_str();
+  }
+
+  // Newton's method on the sum of squares, with the slope of the last step.
+  std::optional<double> fitted_factor(Wrong wrong) {
+    double k = 1;
+    const SlopeRule rule{"SCALED", 6, {}, {}, [&k](const Way&, Grid& dx) {
+                           multiplied_by(dx, k);
+                           return true;
+                         }};
+    wrong.rule = &rule;
+    try {
+      Vec off = how_far_off(*backward_.run({wrong}));
+      double last_k = k, before = square(off);
+      k = .9;
+      constexpr int rounds = 10;
+      for (int round = 0; round < rounds; ++round) {
+        Vec next = how_far_off(*backward_.run({wrong}));
+        double gg = 0, gr = 0;
+        for (std::size_t j = 0; j < next.size(); ++j) {
+          const double g = (next[j] - off[j]) / (k - last_k);
+          gg += g * g, gr += g * next[j];
+        }
+        if (!(gg > 0) || !std::isfinite(gr)) return std::nullopt;
+        const double step = gr / gg, now = square(next);
+        if (std::fabs(step) < 1e-12) return k;
+        if (round > 1 && now > before / 4) return now < 1e-16 ? std::optional(k) : std::nullopt;
+        off = std::move(next), last_k = k, before = now, k -= step;
+        if (std::fabs(k) > 1e3) return std::nullopt;
+      }
+      return k;
+    } catch (const std::invalid_argument&) { return std::nullopt; }
+  }
+  static double square(const Vec& x) {
+    double sum = 0;
+    for (double y : x) sum += y * y;
+    return sum;
+  }
+  // All numbers of all gradients, relative to the largest of each.
+  Vec how_far_off(const Arrays& got) const {
+    Vec all;
+    for (const auto& [name, is_wrong] : wrong_names_) {
+      const Array& g = given_.gradients->at(name);
+      const Array sum = of_uses(got, given_.uses(name), g.shape);
+      double size = std::max(least(), 1e-300);
+      for (double x : g.data) size = std::max(size, std::fabs(x));
+      for (std::size_t k = 0; k < g.data.size(); ++k) all.push_back((sum.data[k] - g.data[k]) / size);
+    }
+    return all;
+  }
+
   // Of two wrong ways the gradients that one of them alone stands before show the one.
   void attempt_two() {
     constexpr std::size_t most_first = 3, most_pairs = 1500;
@@ -1327,7 +1589,7 @@ class Explanation {
     std::size_t pairs = 0;
     for (int plainness = 1; plainness <= 2 && hits_.empty(); ++plainness)
       for (const auto& [count, first, left] : partly_)
-        for (const Wrong& second : all_)
+        for (const Wrong& second : plain_)
           if (second.rule->plainness == plainness && second.ways != first.ways && pairs++ < most_pairs &&
               std::all_of(left.begin(), left.end(), [&](const auto& name) { return leads_to(second, name); }))
             attempt({first, second});
@@ -1447,8 +1709,8 @@ class Explanation {
           for (const Carries& carries : carried) {
             const Truncation cut{period, rest, first};
             if (rest >= T || (rest > 0 && first)) continue;
-            SlopeRule rule{"TRUNCATED", 1, {}, {}, [cut](const Way&, Grid& dx) {
-                             return at_places(dx, [&](std::size_t, std::size_t t) { return !cut.cuts(t); });
+            SlopeRule rule{"TRUNCATED", 1, {}, {}, [cut](const Way& w, Grid& dx) {
+                             return at_places(w, dx, [&](std::size_t, std::size_t t) { return !cut.cuts(t); });
                            }};
             std::vector<Wrong> wrongs;
             for (std::size_t i = 0; i < backward_.plans().size(); ++i)
@@ -1556,7 +1818,9 @@ class Explanation {
     return f;
   }
 
-  void list_ways() {
+  // With each of these rules.
+  std::vector<Wrong> list_ways(const std::vector<SlopeRule>& rules) const {
+    std::vector<Wrong> found;
     const auto& plans = backward_.plans();
     std::vector<std::vector<Wrong>> wrongs(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -1585,7 +1849,7 @@ class Explanation {
         }
         for (const auto& [role, list] : alike)
           if (list.size() > 1 && std::find(ways.begin(), ways.end(), list) == ways.end()) ways.push_back(list);
-        for (const SlopeRule& rule : slope_rules())
+        for (const SlopeRule& rule : rules)
           for (const auto& list : ways) wrongs[i].push_back({&rule, {i}, k, list});
         for (const auto& [role, list] : alike) everywhere[role][k] = list;
       }
@@ -1595,16 +1859,17 @@ class Explanation {
         for (const auto& [k, list] : by_formula)
           for (const auto& way : list)
             if (std::find(all.begin(), all.end(), way) == all.end()) all.push_back(way);
-        for (const SlopeRule& rule : slope_rules())
-          wrongs[i].push_back({&rule, {i}, by_formula.begin()->first, all, true});
+        for (const SlopeRule& rule : rules) wrongs[i].push_back({&rule, {i}, by_formula.begin()->first, all, true});
       }
     }
-    for (const auto& group : backward_.groups()) list_alike(wrongs, group);
-    for (auto& of_one : wrongs) all_.insert(all_.end(), of_one.begin(), of_one.end());
+    for (const auto& group : backward_.groups()) list_alike(wrongs, group, found);
+    for (auto& of_one : wrongs) found.insert(found.end(), of_one.begin(), of_one.end());
+    return found;
   }
 
   // The same way in several layers or directions: their formulas have the same terms, in the same order.
-  void list_alike(const std::vector<std::vector<Wrong>>& wrongs, const std::vector<std::size_t>& group) {
+  static void list_alike(const std::vector<std::vector<Wrong>>& wrongs, const std::vector<std::size_t>& group,
+                         std::vector<Wrong>& all) {
     for (std::size_t j = 0; j < wrongs[group.front()].size(); ++j) {
       Wrong together = wrongs[group.front()][j];
       for (std::size_t i : group) {
@@ -1613,7 +1878,7 @@ class Explanation {
         together.models.push_back(i);
         together.ways.insert(together.ways.end(), wrongs[i][j].ways.begin(), wrongs[i][j].ways.end());
       }
-      all_.push_back(std::move(together));
+      all.push_back(std::move(together));
     }
   }
 
@@ -1662,7 +1927,9 @@ class Explanation {
   Backward::Fits fits_;                               // of several layers
   Backward::Refuted refuted_;                         // by the last steps' gradients of y_emb, where they are given
   std::map<std::string, bool> wrong_names_;           // of the gradients that are compared; true where one is wrong
-  std::vector<Wrong> all_;
+  std::vector<Wrong> plain_;
+  std::deque<SlopeRule> fitted_;
+  std::deque<std::string> texts_;  // of those
   std::vector<Part> partly_;
   std::vector<Hit> hits_;
 };
