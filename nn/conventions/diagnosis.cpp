@@ -2,6 +2,7 @@
 #include "nn/conventions/diagnosis.h"
 
 #include <algorithm>
+#include <cctype>
 #include <new>
 #include <stdexcept>
 
@@ -262,7 +263,9 @@ Verdict with_other_heads(const Trace& trace, const Options& options, Verdict ver
 
 }  // namespace
 
-Verdict diagnose(const Trace& trace, const Options& options) {
+namespace {
+
+Verdict diagnosed(const Trace& trace, const Options& options) {
   Verdict verdict = judge(trace, options);
   if (verdict.exit_status() != 1) return verdict;
   const bool unknown = verdict.find("UNKNOWN");  // some mistakes are known by the NaN that they make
@@ -284,6 +287,45 @@ Verdict diagnose(const Trace& trace, const Options& options) {
     verdict = std::move(rest);
     if (explains_all) break;
   }
+  return verdict;
+}
+
+// Whether a parameter stands in a formula: alone, or the rows of one gate of it, as U_n of U and b_un of b_u.
+bool stands_in(const std::string& text, const std::string& name) {
+  const auto part_of_word = [&](std::size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
+  };
+  for (std::size_t at = 0; (at = text.find(name, at)) != text.npos; ++at) {
+    if (at > 0 && part_of_word(at - 1)) continue;
+    std::size_t end = at + name.size();
+    if (!part_of_word(end)) return true;
+    if (text[end] == '_') ++end;
+    if (std::string("rznifgo").find(text[end]) != std::string::npos && !part_of_word(end + 1)) return true;
+  }
+  return false;
+}
+
+// What the formulas call W is weight_ih_l0 in a file of PyTorch's.
+void say_the_names(const Trace& trace, Verdict& verdict) {
+  std::string en, zh;
+  for (const auto& [name, file] : trace.read) {
+    const bool parameter = name[0] == 'W' || name[0] == 'U' || name[0] == 'b' || name[0] == 'v';
+    const auto is_in = [n = name](const Finding& f) {
+      return f.error && (stands_in(f.sentence.en, n) || stands_in(f.used.en, n) || stands_in(f.paper.en, n) ||
+                         stands_in(f.fix.en, n));
+    };
+    if (!parameter || name == file || std::none_of(verdict.findings.begin(), verdict.findings.end(), is_in)) continue;
+    en += (en.empty() ? "" : ", ") + name + " is " + file;
+    zh += (zh.empty() ? "" : "，") + name + " 即 " + file;
+  }
+  if (!en.empty()) verdict.notes.push_back({"in the file " + en, "文件中 " + zh});
+}
+
+}  // namespace
+
+Verdict diagnose(const Trace& trace, const Options& options) {
+  Verdict verdict = diagnosed(trace, options);
+  say_the_names(trace, verdict);
   return verdict;
 }
 

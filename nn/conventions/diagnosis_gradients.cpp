@@ -973,16 +973,28 @@ class Gradients {
   void add(const std::string& name, const std::string& code, Kind kind, const Words& sentence, const Words& fix,
            const std::vector<std::string>& alias = {}) {
     for (std::size_t i = 0; i < found_.size(); ++i)
-      if (found_[i].code == code && found_[i].sentence.en == sentence.en) return names_[i].push_back(shown(name));
+      if (found_[i].code == code && (found_[i].sentence.en == sentence.en || code == "FEED_DETACHED"))
+        return names_[i].push_back(shown(name));
     Finding f;
     f.code = code;
     f.kind = kind;
-    f.sentence = sentence;
+    f.sentence = code == "FEED_DETACHED" ? feed_detached() : sentence;
     f.fix = fix;
     f.alias = alias;
     if (!alias.empty()) f.tell = {"the gradients of every parameter and of H", "每个参数与 H 的梯度"};
     found_.push_back(f);
     names_.push_back({shown(name)});
+  }
+
+  Words feed_detached() const {
+    const Parts& input = model_.decoder.cell_input;
+    const bool vector =
+        std::any_of(input.begin(), input.end(), [](const Part& p) { return p.what == What::attentional; });
+    const std::string what = vector ? "s~_{t-1}" : "c";
+    return {std::string(vector ? "the attentional vector " : "the context ") + what +
+                " that the cell reads was detached: no gradient flows from the cell into it",
+            std::string(vector ? "循环单元读取的注意力向量 " : "循环单元读取的上下文向量 ") + what +
+                " 被 detach 了：没有梯度从循环单元流入它"};
   }
 
   void add(const std::string& name, const std::vector<const WrongBackward*>& fitting) {

@@ -13,7 +13,11 @@ using namespace reference;
 
 Report::Report(Bench& bench) : bench_(bench) {
   verdict.claim = bench.claim ? bench.claim->name : "";
-  if (const std::string& said = bench.claim_said(); bench.claim && said != bench.claim->name)
+  // Which of a framework's kinds of reset gate is meant is no question where there is none.
+  const bool gru = std::holds_alternative<GruConvention>(bench.base.decoder.cell);
+  if (const std::string& said = bench.claim_said(); bench.claim && said != bench.claim->name && !gru)
+    verdict.claim = said;
+  else if (bench.claim && said != bench.claim->name)
     verdict.notes.push_back({"the claim " + said + " is taken for " + bench.claim->name,
                              "所声称的 " + said + " 按 " + bench.claim->name + " 处理"});
   verdict.notes.insert(verdict.notes.end(), bench.trace.notes.begin(), bench.trace.notes.end());
@@ -130,7 +134,7 @@ void Report::say(const Group& group, const Hypothesis& h, const std::set<std::se
     if (o.fitted) say_the_number(group, h, bench_.all[i].name, f.sentence);
     f.used = o.used;
     f.paper = o.paper;
-    f.fix = o.fix;
+    if (error || std::string(bench_.all[i].name) != "readout") f.fix = o.fix;  // the formula says what the paper does
     f.test = o.test;
     errors.push_back(f);
   }

@@ -50,7 +50,6 @@ template <class F> bool each_number(const Way& w, Grid& dx, F f) {  // f(dy, x, 
 template <class F> bool weighed(const Way& w, Grid& dx, F weight) {
   const bool apart = w.whole() || (dx.T == w.dy.T && dx.B == w.dy.B);
   Grid g = apart ? dx : w.dy;
-  if (g.T < 2) return false;
   const std::size_t n = g.N * g.D;
   for (std::size_t b = 0; b < g.B; ++b)
     for (std::size_t t = 0; t < g.T; ++t)
@@ -60,7 +59,8 @@ template <class F> bool weighed(const Way& w, Grid& dx, F weight) {
   return true;
 }
 template <class F> bool at_places(const Way& w, Grid& dx, F kept) {  // kept(b, t)
-  return weighed(w, dx, [&](std::size_t b, std::size_t t) { return kept(b, t) ? 1. : 0.; });
+  return (w.whole() ? dx : w.dy).T > 1 &&
+         weighed(w, dx, [&](std::size_t b, std::size_t t) { return kept(b, t) ? 1. : 0.; });
 }
 // Into what one step hands on to the next.
 bool is_carry(const Way& w) {
@@ -436,7 +436,8 @@ const std::vector<SlopeRule>& slope_rules() {
        }},
       {"FACTOR_MISSING",
        1,
-       {"%p is a product: on the way into %c the other factor is missing", "%p 是乘积：流入 %c 时缺少另一个因子"},
+       {"%p is a product: on the way into %c the other factor, %o, is missing",
+        "%p 是乘积：流入 %c 时缺少另一个因子 %o"},
        right_slope,
        [](const Way& w, Grid& dx) {
          if (w.whole() || w.term.op != Op::times || w.dy.size() != dx.size()) return false;
@@ -456,8 +457,8 @@ const std::vector<SlopeRule>& slope_rules() {
        [](const Way& w, Grid& dx) { return without_the_outer(w, dx, Op::apply); }},
       {"FACTOR_OTHER",
        2,
-       {"%p is a product: on the way into %c it is multiplied by %c itself, not by the other factor",
-        "%p 是乘积：流入 %c 时乘的是 %c 自己，而不是另一个因子"},
+       {"%p is a product: on the way into %c it is multiplied by %c itself, not by %o",
+        "%p 是乘积：流入 %c 时乘的是 %c 自己，而不是 %o"},
        right_slope,
        [](const Way& w, Grid& dx) {
          if (w.whole() || w.term.op != Op::times || w.dy.size() != dx.size() || w.value(w.place).size() != dx.size())
@@ -467,8 +468,8 @@ const std::vector<SlopeRule>& slope_rules() {
        }},
       {"FACTOR_COMPLEMENT",
        2,
-       {"%p is a product: on the way into %c it is multiplied by 1 minus the other factor",
-        "%p 是乘积：流入 %c 时乘的是 1 减另一个因子"},
+       {"%p is a product: on the way into %c it is multiplied by 1 minus %o, not by %o",
+        "%p 是乘积：流入 %c 时乘的是 1 减 %o，而不是 %o"},
        right_slope,
        [](const Way& w, Grid& dx) {
          if (w.whole() || w.term.op != Op::times || w.term.in.size() != 2 || w.dy.size() != dx.size() ||
@@ -479,24 +480,24 @@ const std::vector<SlopeRule>& slope_rules() {
        }},
       {"FACTOR_OTHER_STEP",
        2,
-       {"%p is a product: on the way into %c the other factor is read at the step after",
-        "%p 是乘积：流入 %c 时另一个因子取自后一步"},
+       {"%p is a product: on the way into %c the other factor, %o, is read at the step after",
+        "%p 是乘积：流入 %c 时另一个因子 %o 取自后一步"},
        right_slope,
        [](const Way& w, Grid& dx) {
          return with_other_factor(w, dx, [](const Term& other) { return at_other_step(*other, -1); });
        }},
       {"FACTOR_OTHER_STEP",
        2,
-       {"%p is a product: on the way into %c the other factor is read at the step before",
-        "%p 是乘积：流入 %c 时另一个因子取自前一步"},
+       {"%p is a product: on the way into %c the other factor, %o, is read at the step before",
+        "%p 是乘积：流入 %c 时另一个因子 %o 取自前一步"},
        right_slope,
        [](const Way& w, Grid& dx) {
          return with_other_factor(w, dx, [](const Term& other) { return at_other_step(*other, 1); });
        }},
       {"FACTOR_FUNCTION_MISSING",
        2,
-       {"%p is a product: on the way into %c the other factor lacks its function",
-        "%p 是乘积：流入 %c 时另一个因子少了函数"},
+       {"%p is a product: on the way into %c the other factor, %o, lacks its function",
+        "%p 是乘积：流入 %c 时另一个因子 %o 少了函数"},
        right_slope,
        [](const Way& w, Grid& dx) {
          return with_other_factor(w, dx,
@@ -515,20 +516,20 @@ const std::vector<SlopeRule>& slope_rules() {
        }},
       {"FACTOR_OTHER_GATE",
        3,
-       {"%p is a product: on the way into %c another gate stands in the place of the other factor",
-        "%p 是乘积：流入 %c 时用了另一个门作因子"},
+       {"%p is a product: on the way into %c another gate stands in the place of %o",
+        "%p 是乘积：流入 %c 时乘的是另一个门，而不是 %o"},
        right_slope,
        with_gate<0>},
       {"FACTOR_OTHER_GATE",
        3,
-       {"%p is a product: on the way into %c another gate stands in the place of the other factor",
-        "%p 是乘积：流入 %c 时用了另一个门作因子"},
+       {"%p is a product: on the way into %c another gate stands in the place of %o",
+        "%p 是乘积：流入 %c 时乘的是另一个门，而不是 %o"},
        right_slope,
        with_gate<1>},
       {"FACTOR_OTHER_GATE",
        3,
-       {"%p is a product: on the way into %c another gate stands in the place of the other factor",
-        "%p 是乘积：流入 %c 时用了另一个门作因子"},
+       {"%p is a product: on the way into %c another gate stands in the place of %o",
+        "%p 是乘积：流入 %c 时乘的是另一个门，而不是 %o"},
        right_slope,
        with_gate<2>},
       {"FACTOR_TOO_MANY",
@@ -567,26 +568,22 @@ const std::vector<SlopeRule>& slope_rules() {
        }},
       {"OPERAND_OTHER_STEP",
        3,
-       {"the gradient of %c is made with part 1 of its operand from the step before",
-        "%c 的梯度所用操作数的第 1 部分取自前一步"},
+       {"the gradient of %c is made with the %1 of the step before", "%c 的梯度用的是前一步的 %1"},
        {"dW = sum over t of dy_t x_t^T, with the x_t of the forward", "dW = sum_t dy_t x_t^T，x_t 与前向相同"},
        part_of_other_step<0, 1>},
       {"OPERAND_OTHER_STEP",
        3,
-       {"the gradient of %c is made with part 1 of its operand from the step after",
-        "%c 的梯度所用操作数的第 1 部分取自后一步"},
+       {"the gradient of %c is made with the %1 of the step after", "%c 的梯度用的是后一步的 %1"},
        {"dW = sum over t of dy_t x_t^T, with the x_t of the forward", "dW = sum_t dy_t x_t^T，x_t 与前向相同"},
        part_of_other_step<0, -1>},
       {"OPERAND_OTHER_STEP",
        3,
-       {"the gradient of %c is made with part 2 of its operand from the step before",
-        "%c 的梯度所用操作数的第 2 部分取自前一步"},
+       {"the gradient of %c is made with the %2 of the step before", "%c 的梯度用的是前一步的 %2"},
        {"dW = sum over t of dy_t x_t^T, with the x_t of the forward", "dW = sum_t dy_t x_t^T，x_t 与前向相同"},
        part_of_other_step<1, 1>},
       {"OPERAND_OTHER_STEP",
        3,
-       {"the gradient of %c is made with part 2 of its operand from the step after",
-        "%c 的梯度所用操作数的第 2 部分取自后一步"},
+       {"the gradient of %c is made with the %2 of the step after", "%c 的梯度用的是后一步的 %2"},
        {"dW = sum over t of dy_t x_t^T, with the x_t of the forward", "dW = sum_t dy_t x_t^T，x_t 与前向相同"},
        part_of_other_step<1, -1>},
       {"SOFTMAX",
@@ -658,15 +655,17 @@ const std::vector<SlopeRule>& slope_rules() {
        }},
       {"FIRST_FACTOR_ALONE",
        2,
-       {"the gradient of %c is made with the first factor of its operand alone", "%c 的梯度只用了操作数的第一个因子"},
-       {"dW = sum over t of dy_t x_t^T, x being the product", "dW = sum_t dy_t x_t^T，x 是乘积"},
+       {"the gradient of %c is made with %1 alone, where %x belongs", "%c 的梯度只用了 %1，应用 %x"},
+       {"dW = sum over t of dy_t x_t^T with x = %x, as in the forward",
+        "dW = sum_t dy_t x_t^T，其中 x = %x，与前向相同"},
        [](const Way& w, Grid& dx) {
          return of_other_operand(w, dx, [](const Node& x) { return x.op == Op::times ? x.in[0] : nullptr; });
        }},
       {"LAST_FACTOR_ALONE",
        2,
-       {"the gradient of %c is made with the last factor of its operand alone", "%c 的梯度只用了操作数的最后一个因子"},
-       {"dW = sum over t of dy_t x_t^T, x being the product", "dW = sum_t dy_t x_t^T，x 是乘积"},
+       {"the gradient of %c is made with %2 alone, where %x belongs", "%c 的梯度只用了 %2，应用 %x"},
+       {"dW = sum over t of dy_t x_t^T with x = %x, as in the forward",
+        "dW = sum_t dy_t x_t^T，其中 x = %x，与前向相同"},
        [](const Way& w, Grid& dx) {
          return of_other_operand(w, dx, [](const Node& x) { return x.op == Op::times ? x.in.back() : nullptr; });
        }},
@@ -724,7 +723,7 @@ const std::vector<SlopeRule>& slope_rules() {
         "从 %p 流入 %c 的梯度只剩第一个样本的"},
        add_all,
        [](const Way& w, Grid& dx) {
-         return w.plan.scene().B > 1 && at_places(w, dx, [](std::size_t b, std::size_t) { return b == 0; });
+         return w.plan.scene().B > 1 && weighed(w, dx, [](std::size_t b, std::size_t) { return b == 0 ? 1. : 0.; });
        }},
       {"LAST_EXAMPLE",
        4,
@@ -732,7 +731,8 @@ const std::vector<SlopeRule>& slope_rules() {
         "从 %p 流入 %c 的梯度只剩最后一个样本的"},
        add_all,
        [](const Way& w, Grid& dx) {
-         return w.plan.scene().B > 1 && at_places(w, dx, [&](std::size_t b, std::size_t) { return b + 1 == w.dy.B; });
+         return w.plan.scene().B > 1 &&
+                weighed(w, dx, [&](std::size_t b, std::size_t) { return b + 1 == w.dy.B ? 1. : 0.; });
        }},
       {"SUM_FOR_PRODUCT",
        3,
@@ -783,7 +783,7 @@ template <class F> bool with_own_value(const Way& w, Grid& dx, F f) {
 // The gradient of another example in the place of an example's own: row(b), or the mean of all where it is B.
 template <class F> bool of_examples(const Way& w, Grid& dx, F row) {
   const std::size_t B = w.plan.scene().B, each = dx.x.size() / std::max<std::size_t>(B, 1);
-  if (B < 2 || dx.B != B) return false;
+  if (B < 2 || dx.B % B) return false;  // an example's heads stay together
   const Vec own = dx.x;
   for (std::size_t b = 0; b < B; ++b)
     for (std::size_t k = 0; k < each; ++k) {
@@ -1330,6 +1330,19 @@ std::string replaced_in(std::string text, const char* mark, const std::string& b
   return text;
 }
 
+// The parts of a product or of joined numbers, or the operand of a matrix and its parts: %x and %1, %2; the other factors
+// on the way into one operand: %o.
+std::string with_operands(std::string text, const Node& term, std::size_t place) {
+  const Term& operand = term.op == Op::product ? term.in[1] : std::make_shared<const Node>(term);
+  text = replaced_in(text, "%x", print(operand, true));
+  if (operand->in.size() > 1 && (operand->op == Op::times || operand->op == Op::join))
+    text = replaced_in(replaced_in(text, "%1", print(operand->in.front())), "%2", print(operand->in.back()));
+  std::string others;
+  for (std::size_t k = 0; term.op == Op::times && k < term.in.size(); ++k)
+    if (k != place) others += (others.empty() ? "" : " * ") + print(term.in[k]);
+  return replaced_in(text, "%o", others);
+}
+
 // What multiplies the sum that a term belongs to, or the function around it.
 std::string outer_of(const Plan& plan, const Node& term) {
   const Node* top = &term;
@@ -1681,7 +1694,7 @@ class Explanation {
     f.code = found[0].code, f.kind = Kind::graph;
     f.where = {"the backward pass" + place.en, place.zh + "反向传播"};
     f.sentence = found[0].sentence, f.fix = found[0].fix;
-    f.used = {"the gradients as given", "所给的梯度"};
+    f.used = as_given();
     f.paper = {"those of the forward that the trace shows", "按文件所示前向应得的梯度"};
     f.test = "CHECK(check_gradient(f, parameters).passed);";
     return f;
@@ -1733,7 +1746,7 @@ class Explanation {
     return std::nullopt;
   }
 
-  static Finding of_truncation(const Truncation& cut, const Said& what, std::size_t T) {
+  Finding of_truncation(const Truncation& cut, const Said& what, std::size_t T) const {
     std::string steps;
     std::size_t n = 0;
     for (std::size_t t = 0; t < T; ++t)
@@ -1749,7 +1762,7 @@ class Explanation {
                       ", and no gradient flows back from there",
                   std::string("沿时间的梯度被截断：") + what.zh + "在第 " + steps + " 步之前被 detach" +
                       (n == 1 ? "" : "（每 " + every + " 步一次）") + "，梯度不再往前传"};
-    f.used = {"the gradients as given", "所给的梯度"};
+    f.used = as_given();
     f.paper = {"the gradient of the whole sequence", "整个序列的梯度"};
     f.fix = {"detach between sequences or windows only, not within the sequence that the loss is of",
              "只在序列或窗口之间 detach，损失所属的序列内部不要"};
@@ -1791,7 +1804,8 @@ class Explanation {
                replaced_in(replaced_in(said.zh, "%p", parent_zh), "%c", child)};
     }
     const std::string factor = outer_of(plan, *node);
-    for (std::string* side : {&f.sentence.en, &f.sentence.zh}) *side = replaced_in(*side, "%f", factor);
+    for (std::string* side : {&f.sentence.en, &f.sentence.zh, &f.fix.en, &f.fix.zh})
+      *side = with_operands(replaced_in(*side, "%f", factor), *node, place);
     const Words part = part_words(plan, node);
     const Words whose = backward_.place_of(wrong.models);
     const std::string gates = (several ? "every gate" : part.en) + whose.en,
@@ -1799,7 +1813,7 @@ class Explanation {
     f.sentence.en = "in the backward of " + gates + ", " + f.sentence.en;
     f.sentence.zh = "在" + gates_zh + "的反向中，" + f.sentence.zh;
     f.where = {"the backward of " + gates, gates_zh + "的反向"};
-    f.used = {"the gradients as given", "所给的梯度"};
+    f.used = as_given();
     f.paper = {"those of the forward that the trace shows", "按文件所示前向应得的梯度"};
     f.test = "CHECK(check_gradient(f, parameters).passed);";
     if (whole && operand.op == Op::leaf && operand.lies == Lies::step && wrong.in_every_formula &&
@@ -1880,6 +1894,17 @@ class Explanation {
       }
       all.push_back(std::move(together));
     }
+  }
+
+  // Which of the gradients are wrong, and which are not.
+  Text as_given() const {
+    std::string wrong, right;
+    for (const auto& [name, is_wrong] : wrong_names_) {
+      std::string& list = is_wrong ? wrong : right;
+      list += (list.empty() ? "grad_" : ", grad_") + given_.shown(name);
+    }
+    return {wrong + " as given" + (right.empty() ? "" : "; right: " + right),
+            "所给的 " + wrong + (right.empty() ? "" : "；正确的有 " + right)};
   }
 
   // The plainest of what agrees, with the names of those that differ in a gradient that is not in the trace.

@@ -82,7 +82,8 @@ const std::vector<Claim>& claims() {
        .prefers = {{"score", {"additive"}},
                    {"reset", {"before", "not_gru"}},
                    {"update", {"replaces", "not_gru"}},
-                   {"readout", {"maxout"}}}},
+                   {"readout", {"maxout"}},
+                   {"start", {"backward_first"}}}},
       {.name = "luong2015",
        .title = {"Luong, Pham and Manning 2015", "Luong、Pham 与 Manning 2015"},
        // concat and additive are one function: W_a [s; h] = W_1 s + W_2 h, kept as one matrix or as two

@@ -18,6 +18,7 @@ bool energies(Model& m) {
 bool projects_keys(Model& m, const Arrays& a) {
   return has(a, "W_a") && (score(m).score == Score::additive || score(m).score == Score::general);
 }
+bool sees_keys(Model& m) { return score(m).score != Score::location; }
 bool square(const Arrays& a, const char* name) {
   const Array* W = find(a, name);
   return W && W->shape.size() == 2 && W->shape[0] == W->shape[1];
@@ -839,7 +840,7 @@ std::vector<Field> score_detail_fields() {
        .kind = Kind::axis,
        .apply =
            [](Model& m, const Arrays& a) {
-             return attention(m).keys = MemoryRead::next_example, has(a, "H") && get(a, "H").dim(0) > 1;
+             return attention(m).keys = MemoryRead::next_example, sees_keys(m) && has(a, "H") && get(a, "H").dim(0) > 1;
            },
        .sentence = {"the keys are those of another example of the batch", "键取自批内另一个样本"},
        .used = "e_{b,i} = score(s_b, h_{b+1,i})",
@@ -852,7 +853,8 @@ std::vector<Field> score_detail_fields() {
        .kind = Kind::axis,
        .apply =
            [](Model& m, const Arrays& a) {
-             return attention(m).keys = MemoryRead::first_example, has(a, "H") && get(a, "H").dim(0) > 1;
+             return attention(m).keys = MemoryRead::first_example,
+                    sees_keys(m) && has(a, "H") && get(a, "H").dim(0) > 1;
            },
        .sentence = {"the keys are those of the first example of the batch", "键取自批内第一个样本"},
        .used = {"h of another example", "另一个样本的 h"},
@@ -864,7 +866,8 @@ std::vector<Field> score_detail_fields() {
        .kind = Kind::axis,
        .apply =
            [](Model& m, const Arrays& a) {
-             return attention(m).keys = MemoryRead::previous_example, has(a, "H") && get(a, "H").dim(0) > 2;
+             return attention(m).keys = MemoryRead::previous_example,
+                    sees_keys(m) && has(a, "H") && get(a, "H").dim(0) > 2;
            },
        .sentence = {"the keys are those of another example of the batch", "键取自批内另一个样本"},
        .used = {"h of another example", "另一个样本的 h"},
@@ -873,7 +876,7 @@ std::vector<Field> score_detail_fields() {
        .test = {"run example 0 alone: CHECK(row 0 is unchanged);", "单独运行样本 0：CHECK(第 0 行不变);"}},
       {.id = "reversed",
        .code = "ATTN_KEYS_REVERSED",
-       .apply = [](Model& m, const Arrays&) { return attention(m).keys = MemoryRead::time_reversed, true; },
+       .apply = [](Model& m, const Arrays&) { return attention(m).keys = MemoryRead::time_reversed, sees_keys(m); },
        .sentence = {"the keys run backwards in time", "键在时间上是倒着的"},
        .used = "e_i = score(s, h_{T+1-i})",
        .paper = "e_i = score(s, h_i)",
@@ -884,7 +887,7 @@ std::vector<Field> score_detail_fields() {
        .kind = Kind::shape,
        .apply =
            [](Model& m, const Arrays& a) {
-             return attention(m).keys = MemoryRead::reshaped, has(a, "H") && get(a, "H").dim(0) > 1;
+             return attention(m).keys = MemoryRead::reshaped, sees_keys(m) && has(a, "H") && get(a, "H").dim(0) > 1;
            },
        .sentence = {"the keys were reshaped from (T, B, d) to (B, T, d) where they had to be transposed",
                     "键由 (T, B, d) 直接 reshape 成 (B, T, d)，本该转置"},
@@ -1645,7 +1648,8 @@ std::vector<Field> context_fields() {
   fields.push_back({"sum",
                     {Stage::context},
                     {"the sum of the context", "上下文的求和"},
-                    {"weights that are neither uniform nor 0 and 1", "既不均匀也非 0/1 的权重"},
+                    {"weights that are neither uniform nor 0 and 1, in an example without padding",
+                     "没有填充的样本，且权重既不均匀也非 0/1"},
                     {}});
   fields.back().options = {
       usual(),

@@ -2,8 +2,10 @@
 #include "nn/conventions/verdict.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "nn/formats/json.h"
 
@@ -45,7 +47,26 @@ std::string how_sure(const Verdict& v, bool zh) {
   return text + (zh ? "，共试 " : ", ") + std::to_string(v.tried) + (zh ? " 个假设\n" : " hypotheses tried\n");
 }
 
-Json words(const Words& w) { return Json::object({{"en", w.en}, {"zh", w.zh}}); }
+// A Latin word, a number or a formula stands apart from the Chinese around it.
+std::string spaced(const std::string& text) {
+  const auto han = [&](std::size_t at) {  // a character of U+4000 .. U+9FFF, three bytes
+    return at < text.size() && static_cast<unsigned char>(text[at]) >= 0xe4 &&
+           static_cast<unsigned char>(text[at]) <= 0xe9;
+  };
+  const auto latin = [&](std::size_t at, const char* bracket) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || std::strchr(bracket, text[at]));
+  };
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t n = han(at) ? 3 : 1;
+    out += text.substr(at, n);
+    at += n;
+    if (n == 3 ? latin(at, "([") : latin(at - 1, ")]}") && han(at)) out += ' ';
+  }
+  return out;
+}
+
+Json words(const Words& w) { return Json::object({{"en", w.en}, {"zh", spaced(w.zh)}}); }
 
 }  // namespace
 
@@ -98,7 +119,7 @@ std::string Verdict::text(Lang lang) const {
     const bool formula = f.error && f.kind == Kind::convention;
     line(out, zh ? "类别" : "kind   ", formula ? (zh ? "公式" : "formula") : Words(name_of(f.kind)).in(lang));
     line(out, zh ? "所用" : "used   ", f.used.in(lang));
-    const bool of_paper = f.kind != Kind::graph;
+    const bool of_paper = !f.error || f.paper.en.find("et al.") != f.paper.en.npos;
     line(out, zh ? (of_paper ? "论文" : "应为") : (of_paper ? "paper  " : "right  "), f.paper.in(lang));
     // Of a choice there is nothing to mend; the other one may be wanted.
     line(out, f.error ? (zh ? "修改" : "fix    ") : (zh ? "另法" : "instead"), f.fix.in(lang));
@@ -119,7 +140,7 @@ std::string Verdict::text(Lang lang) const {
     out += (zh ? "此输入无法判断：" : "this input cannot tell: ") + joined(what, zh ? "、" : ", ") + "\n" +
            (zh ? "  可以判断的输入：" : "  one that can: ") + joined(tell, zh ? "；" : "; ") + "\n";
   for (const Words& note : notes) out += (zh ? "注意：" : "note: ") + note.in(lang) + "\n";
-  return out;
+  return zh ? spaced(out) : out;
 }
 
 std::string Verdict::json() const {
@@ -129,13 +150,13 @@ std::string Verdict::json() const {
     for (const std::string& a : f.alias) alias.push_back(a);
     list.push_back(Json::object({{"code", f.code},
                                  {"error", f.error},
-                                 {"kind", to_string(f.kind)},
+                                 {"kind", f.error && f.kind == Kind::convention ? "formula" : to_string(f.kind)},
                                  {"where", words(f.where)},
                                  {"sentence", words(f.sentence)},
-                                 {"used", f.used.en},
-                                 {"paper", f.paper.en},
+                                 {"used", words(f.used)},
+                                 {"paper", words(f.paper)},
                                  {"fix", words(f.fix)},
-                                 {"test", f.test.en},
+                                 {"test", words(f.test)},
                                  {"alias", alias},
                                  {"tell", words(f.tell)}}));
   }
