@@ -1781,6 +1781,7 @@ class Explanation {
     bool several = wrong.ways.size() > wrong.models.size() || wrong.in_every_formula;
     if (whole && node->op == Op::leaf)  // what several gates read, as an input, is no one gate's
       for (const auto& [user, at] : plan.uses(node)) several = several || part_code(plan, user) != owner;
+    several = several || plan.owners(node).size() > 1;  // as the joined input is no one gate's
     if (several) owner = owner.substr(0, owner.find('_'));
     Finding f;
     // A slope is the term's own, and a named term needs no second name.
