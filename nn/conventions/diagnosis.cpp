@@ -225,10 +225,8 @@ Verdict judge(const Trace& trace, const Options& options) {
     look_at_the_start(bench, report), look_at_weights(bench, report), look_at_loss(bench, report);
   report.conclude();
   if (options.gradients && !trace.gradients.empty() && !report.named_unknown && !report.forward_differs) {
-    Model model = bench.base;
-    for (std::size_t i = 0; i < bench.all.size(); ++i)
-      if (bench.chosen[i] >= 0) bench.option(i, bench.chosen[i]).apply(model, bench.given);
-    check_gradients(trace, model, bench.single, report.verdict);
+    report.tell_by_gradients();
+    check_gradients(trace, bench.model(), bench.single, report.verdict);
   }
   return std::move(report.verdict);
 }

@@ -157,6 +157,13 @@ std::optional<Model> Bench::build(const Group& group, const Hypothesis& h) const
   return model;
 }
 
+Model Bench::model() const {
+  Model model = base;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (chosen[i] >= 0) option(i, chosen[i]).apply(model, given);
+  return model;
+}
+
 bool Bench::apply(std::size_t field, int i, Model& model) const {
   try {
     return option(field, i).apply(model, given);

@@ -106,6 +106,7 @@ class Bench {
 
   // ---- hypotheses of a group
 
+  Model model() const;  // of everything that has been chosen
   // Nothing where the options cannot stand together or ask for arrays that are not there.
   std::optional<Model> build(const Group& group, const Hypothesis& h) const;
   // How far its outputs are from the trace's: infinite where it cannot stand, or has other shapes.

@@ -160,39 +160,12 @@ class Gradients {
       for (const char* name : {"s", "alpha", "c", "e", "htilde", "logits", "m"}) inputs_.erase(name);
   }
 
+  // Whether all of them can be checked and are right.
+  bool are_right() { return begin().en.empty() && reading_->wrong.empty() && misshaped_.empty(); }
+
   void check() {
-    Arrays& out = out_;
-    try {
-      out = whole_forward(trace_.kind, model_, inputs_);
-    } catch (const std::invalid_argument&) {
-      return not_checked(
-          {"this convention is not run from parameters and inputs alone", "这种约定不能只用参数与输入来运行"});
-    }
-    for (const auto& [name, a] : out) outputs_.insert(name);
-    const bool bridged = model_.decoder.initial != InitialState::given;
-    if (trace_.kind == TraceKind::decoder && bridged) outputs_.insert("s_0");  // made from H, no input
-    const Arrays given = of_outputs(out);
-    if (given.empty())
-      return not_checked(
-          {"none belongs to an output, so where backward started is not known: dump grad_logits (a cell "
-           "alone: grad_h, heads: grad_output)",
-           "其中没有输出的梯度，不知道反向从哪里开始：请另存 grad_logits（单独的循环单元：grad_h，"
-           "多头：grad_output）"});
-    for (const auto& [name, g] : given)
-      for (std::size_t i = 0; i < g.data.size(); ++i) noise_ += std::fabs(out.at(name).data[i] * g.data[i]);
-    noise_ *= std::numeric_limits<double>::epsilon() / step;
-    set_entries();
-    if (entries_ == 0)
-      return not_checked({"the model is too large for central differences; dump a smaller one",
-                          "模型太大，不适合中心差分；请另存一个小模型"});
-    const Reading* best = nullptr;
-    std::vector<Reading> readings = readings_of(given, out);
-    for (Reading& r : readings) {
-      compare(r);
-      if (!best || r.right.size() > best->right.size()) best = &r;
-      if (r.wrong.empty()) break;
-    }
-    reading_ = best;
+    if (const Words why = begin(); !why.en.empty()) return not_checked(why);
+    const Reading* best = reading_;
     if (!best->wrong.empty() && !one_reason_for_all(best->wrong))
       for (const Wrong& w : best->wrong) judge(w);
     if (nothing_fits()) return ask_for_the_loss();
@@ -210,7 +183,7 @@ class Gradients {
                                 n + " 个梯度与所判约定的中心差分一致"});
     }
     if (verdict_.find("GRAD_WRONG")) say_which_layers_are_right(*best), say_which_steps_are_right(*best);
-    say_the_reading(given);
+    say_the_reading(given_);
   }
 
  private:
@@ -223,6 +196,41 @@ class Gradients {
     std::vector<Wrong> wrong = {};
     Arrays exact = {};  // the right ones, where formulas give them
   };
+
+  // Compares them, as the given gradients of outputs are best read; or what keeps them from being compared.
+  Words begin() {
+    try {
+      out_ = whole_forward(trace_.kind, model_, inputs_);
+    } catch (const std::invalid_argument&) {
+      return {"this convention is not run from parameters and inputs alone", "这种约定不能只用参数与输入来运行"};
+    }
+    for (const auto& [name, a] : out_) outputs_.insert(name);
+    const bool bridged = model_.decoder.initial != InitialState::given;
+    if (trace_.kind == TraceKind::decoder && bridged) outputs_.insert("s_0");  // made from H, no input
+    given_ = of_outputs(out_);
+    if (given_.empty())
+      return {
+          "none belongs to an output, so where backward started is not known: dump grad_logits (a cell "
+          "alone: grad_h, heads: grad_output)",
+          "其中没有输出的梯度，不知道反向从哪里开始：请另存 grad_logits（单独的循环单元：grad_h，"
+          "多头：grad_output）"};
+    for (const auto& [name, g] : given_)
+      for (std::size_t i = 0; i < g.data.size(); ++i) noise_ += std::fabs(out_.at(name).data[i] * g.data[i]);
+    noise_ *= std::numeric_limits<double>::epsilon() / step;
+    set_entries();
+    if (entries_ == 0)
+      return {"the model is too large for central differences; dump a smaller one",
+              "模型太大，不适合中心差分；请另存一个小模型"};
+    readings_ = readings_of(given_, out_);
+    const Reading* best = nullptr;
+    for (Reading& r : readings_) {
+      compare(r);
+      if (!best || r.right.size() > best->right.size()) best = &r;
+      if (r.wrong.empty()) break;
+    }
+    reading_ = best;
+    return {};
+  }
 
   // The layer whose parameter this is, from its suffix; nothing for other arrays.
   std::optional<std::size_t> layer_of(const std::string& name) const {
@@ -1027,6 +1035,8 @@ class Gradients {
   const bool single_;
   Verdict& verdict_;
   Arrays inputs_, out_;
+  Arrays given_;  // gradients of outputs
+  std::vector<Reading> readings_;
   const Reading* reading_ = nullptr;
   static constexpr double step = 6e-6;
   double largest_ = 0;  // of all numbers of all gradients
@@ -1039,6 +1049,11 @@ class Gradients {
 };
 
 }  // namespace
+
+bool gradients_are_right(const Trace& trace, const Model& model, bool single) {
+  Verdict unsaid;
+  return Gradients(trace, model, single, unsaid).are_right();
+}
 
 void check_gradients(const Trace& trace, const Model& model, bool single, Verdict& verdict) {
   Gradients(trace, model, single, verdict).check();

@@ -11,4 +11,7 @@ namespace gradus::diagnosis {
 // or a note that they agree. single: the numbers are float32.
 void check_gradients(const Trace& trace, const Model& model, bool single, Verdict& verdict);
 
+// Whether all of them can be checked on this convention, and are right.
+bool gradients_are_right(const Trace& trace, const Model& model, bool single);
+
 }  // namespace gradus::diagnosis

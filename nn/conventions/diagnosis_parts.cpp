@@ -12,13 +12,14 @@ Arrays part_of_decoder(const Arrays& given, const std::vector<std::size_t>& rows
   Arrays part = given;
   for (auto& [name, a] : part) {
     const bool state = name == "s" || name == "m";
-    if (!by_step.count(name) && !by_row.count(name) && !state) continue;
+    const bool whole_row = by_row.count(name) || name.rfind("s_0_l", 0) == 0 || name.rfind("cell_0_l", 0) == 0;
+    if (!by_step.count(name) && !whole_row && !state) continue;
     Array cut;
     cut.shape = a.shape;
     cut.shape[0] = rows.size();
     const std::size_t per_row = a.data.size() / a.shape[0];
     std::size_t kept = per_row;
-    if (!by_row.count(name)) {
+    if (!whole_row) {
       cut.shape[1] = steps + (state ? 1 : 0);
       kept = per_row / a.shape[1] * cut.shape[1];
     }

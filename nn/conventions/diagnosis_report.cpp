@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
+#include "nn/conventions/diagnosis_gradients.h"
 #include "nn/conventions/expression.h"
 #include "nn/conventions/sizes.h"
 
@@ -37,6 +39,35 @@ void Report::nothing_is_open(const Group& group) {
 void Report::list_what_is_open() {
   for (const auto& [i, options] : open_)
     if (!options.empty()) verdict.open.push_back({bench_.all[i].name, bench_.all[i].what, bench_.all[i].tell});
+}
+
+void Report::tell_by_gradients() {
+  // Of what is open only choices without a mistake: one more mistake is not known by gradients that are wrong anyway.
+  std::vector<std::pair<std::size_t, int>> others;
+  for (const auto& [i, options] : open_)
+    for (int k : options)
+      if (bench_.option(i, k).level != Level::error && bench_.kept(i, k)) others.emplace_back(i, k);
+  constexpr std::size_t most = 12;
+  if (others.empty() || others.size() > most || !verdict.code().empty()) return;
+  if (gradients_are_right(bench_.trace, bench_.model(), bench_.single)) return;
+  for (const auto& [i, k] : others) {
+    const int before = std::exchange(bench_.chosen[i], k);
+    const bool right = gradients_are_right(bench_.trace, bench_.model(), bench_.single);
+    if (!right) {
+      bench_.chosen[i] = before;
+      continue;
+    }
+    const Field& field = bench_.all[i];
+    const auto is_of_it = [&](const Open& o) { return o.field == field.name; };
+    verdict.open.erase(std::remove_if(verdict.open.begin(), verdict.open.end(), is_of_it), verdict.open.end());
+    const std::string name = std::string(field.name) + "=";
+    for (std::string& choice : verdict.choices)
+      if (choice.rfind(name, 0) == 0) choice = name + bench_.option(i, k).id;
+    const Words what = bench_.option(i, k).sentence;
+    verdict.notes.push_back(
+        {"the outputs leave this open, the gradients tell it: " + what.en, "只看输出无法判断，由梯度得知：" + what.zh});
+    return;
+  }
 }
 
 void Report::say_padding_is_not_compared() {

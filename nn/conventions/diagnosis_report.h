@@ -32,7 +32,9 @@ class Report {
   void list_what_is_open();
   // The stages of a decoder that none of these groups has, and what they would need.
   void say_what_is_not_checked(const std::vector<Group>& groups);
-  void conclude();  // last, once
+  void conclude();  // of the forward last, once
+  // What the outputs leave open the gradients may tell: the choice that makes all of them right is taken.
+  void tell_by_gradients();
 
  private:
   void say(const Group& group, const Hypothesis& h, const std::set<std::set<std::string>>& rivals,

@@ -582,6 +582,20 @@ std::vector<WholeModel> whole_runs(const Model& model, const Arrays& given, cons
   return all;
 }
 
+// (B, heads, T_q, T_k), where the trace holds their mean.
+Array weights_of_each_head(const Model& model, Arrays given) {
+  given.erase("alpha");
+  for (const Formula& f : head_formulas(model, given)) {
+    const Plan plan(f.term, f.scene);
+    for (const Term& t : plan.terms())
+      if (t->op == Op::weights) {
+        const Grid& w = plan.value(t.get());
+        return Array({f.scene.B, f.scene.heads, w.T, w.N}, w.x);
+      }
+  }
+  no_tree();
+}
+
 }  // namespace
 
 std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const Arrays& given, const Arrays& made) {
@@ -589,6 +603,8 @@ std::vector<WholeModel> whole_models(TraceKind kind, const Model& model, const A
   if (kind == TraceKind::multi_head) {
     Arrays together = given;
     for (const auto& [name, a] : made) together[name] = a;
+    if (const Array* mean = find(together, "alpha"); mean && mean->shape.size() == 3 && model.heads.heads > 1)
+      together["alpha"] = weights_of_each_head(model, together);
     WholeModel whole;
     for (const Formula& f : head_formulas(model, together))
       whole.formulas.emplace_back(f.output, f.term), whole.scene = f.scene;

@@ -1224,14 +1224,28 @@ class Backward {
     return g;
   }
 
+  // Weights that are averaged over the heads: each head has its share of what flows into the mean.
+  static Array of_mean_weights(const WholeModel& m, const Array& weights, const Array& g) {
+    Array seeds(weights.shape);
+    const std::size_t heads = m.scene.heads, n = g.data.size() / m.scene.B;
+    for (std::size_t j = 0; j < seeds.data.size(); ++j)
+      seeds.data[j] = g.data[j / (heads * n) * n + j % n] / static_cast<double>(heads);
+    return seeds;
+  }
+
   // The given gradients of outputs, as the scene has the outputs.
   Arrays seeds_of(std::size_t i, const Arrays& given, std::size_t left_out) const {
     const WholeModel& m = models_[i];
     Arrays seeds;
     if (given_.kind != TraceKind::recurrent) {
-      for (const auto& [name, g] : given)
-        if (const Array* a = find(*m.scene.arrays, name); a && a->data.size() == g.data.size())
-          seeds[name] = Array(a->shape, g.data);
+      for (const auto& [name, g] : given) {
+        const Array* a = find(*m.scene.arrays, name);
+        if (!a) continue;
+        if (a->data.size() == g.data.size()) seeds[name] = Array(a->shape, g.data);
+        else if (name == "alpha" && a->data.size() == m.scene.heads * g.data.size())
+          seeds[name] = of_mean_weights(m, *a, g);
+        else throw std::invalid_argument("formula: a gradient has another size than its output");
+      }
       return seeds;
     }
     const std::size_t B = m.scene.B, T = m.scene.T, d = get(*m.scene.arrays, "s").dim(2), k = m.direction;

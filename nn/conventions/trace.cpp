@@ -473,6 +473,48 @@ void add_batch(Arrays& arrays, std::initializer_list<const char*> names, std::si
       a->second.shape.insert(a->second.shape.begin(), 1);
 }
 
+// Scores that were dumped behind their mask hold its fill, -1e9 or -infinity, and nothing else there: what they say stands
+// in the weights that are made of them.
+void read_masked_scores(Trace& trace, std::size_t B, std::size_t T_enc) {
+  Arrays& a = trace.arrays;
+  const Array* e = find(a, "e");
+  if (!e || e->shape.size() != 3 || e->dim(0) != B || e->dim(2) != T_enc) return;
+  constexpr double far_below = -1e3;
+  double least_fill = 0, most = 0;
+  std::size_t filled = 0;
+  for (double x : e->data) {
+    if (x < far_below) ++filled, least_fill = filled == 1 ? x : std::max(least_fill, x);
+    else most = std::max(most, std::fabs(x));
+  }
+  if (!filled || filled == e->data.size() || !std::isfinite(most) || -least_fill < 100 * most) return;
+  Array weights = *e, real({B, T_enc}, Vec(B * T_enc, 1));
+  bool same_at_all_steps = true;
+  for (std::size_t b = 0; b < B; ++b)
+    for (std::size_t t = 0; t < e->dim(1); ++t) {
+      const Row scores = e->row({b, t});
+      Vec row(scores.begin(), scores.end());
+      double sum = 0;
+      for (std::size_t i = 0; i < T_enc; ++i) {
+        const bool here = row[i] >= far_below;
+        if (t == 0) real.at({b, i}) = here;
+        else same_at_all_steps = same_at_all_steps && real.at({b, i}) == (here ? 1 : 0);
+        row[i] = here ? std::exp(row[i] - most) : 0;
+        sum += row[i];
+      }
+      if (sum == 0) return;  // nothing but fill
+      for (double& x : row) x /= sum;
+      weights.set_row({b, t}, row);
+    }
+  const std::string name = trace.read["e"];
+  a.erase("e");
+  std::string en = name + " was dumped behind its mask", zh = name + " 是加掩码之后导出的";
+  if (!find(a, "alpha")) a["alpha"] = weights, en += ": the weights are its softmax", zh += "：权重取其 softmax";
+  else en += ": it is seen through the weights", zh += "：通过权重检查";
+  if (!find(a, "mask") && same_at_all_steps)
+    a["mask"] = real, en += ", and what it fills is taken for the mask", zh += "，被填充的位置当作掩码";
+  trace.notes.push_back({en, zh});
+}
+
 void read_decoder(Trace& trace) {
   Arrays& a = trace.arrays;
   const std::initializer_list<const char*> sequences = {"H",     "y_emb", "s",      "m",      "e",
@@ -585,6 +627,7 @@ void read_decoder(Trace& trace) {
     a[of_first] = first;
   }
   for (std::size_t l = 1; find(a, "W_l" + std::to_string(l)); ++l) trace.layers = l + 1;
+  read_masked_scores(trace, B, T_enc);
   need_finite(a, {"s", "m", "e", "alpha", "c", "htilde", "logits", "loss"});
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -38,6 +39,7 @@ const std::string exam12 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/ex
 const std::string exam13 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam13/";
 const std::string exam14 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam14/";
 const std::string exam15 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam15/";
+const std::string right = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/right/";
 // No exam: one case of every kind of mistake that had no name yet, planted by make_kinds.py.
 const std::string kinds = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/kinds/";
 
@@ -93,6 +95,27 @@ TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and 
   const Verdict renumbered = of("maxout_halves.safetensors", "bahdanau2014", exam2);
   REQUIRE((halves = renumbered.find("MAXOUT_HALVES")));
   CHECK(!halves->error);
+}
+
+// Drawn at random in PyTorch and NumPy; each was accused, or refused, when it was first seen.
+TEST_CASE("diagnosis exam: right models that were accused once are not, and none is refused") {
+  std::istringstream lines(file(right + "right.tsv"));
+  std::string name, claim, what;
+  std::getline(lines, name);  // the head
+  std::size_t models = 0;
+  while (std::getline(lines, name, '\t') && std::getline(lines, claim, '\t') && std::getline(lines, what)) {
+    CAPTURE(name);
+    CAPTURE(what);
+    const Verdict v = of(name + ".safetensors", claim, right);
+    const std::string said = v.text();
+    CHECK_MESSAGE(v.code() == "", said);
+    testing::check_chinese(v.text(Lang::zh));
+    ++models;
+  }
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(right)) files += entry.path().extension() != ".tsv";
+  CHECK(models == files);
+  CHECK(models > 0);
 }
 
 TEST_CASE("diagnosis exam: whatever a masked step of an LSTM makes of its state has a name, and keeping it has none") {
