@@ -184,7 +184,10 @@ std::string diagnose_help(Lang lang) {
   meta(out, lang);
   out += said(lang, "\nclaims (--claims):\n", "\n可以声称的约定（--claims）：\n");
   for (const diagnosis::Claim& claim : diagnosis::claims()) entry(out, claim.name, claim.title.in(lang), 22);
-  entry(out, "keras, onnx", said(lang, "the one of these that goes with the parameters", "其中与参数相符的一个"), 22);
+  entry(out, "keras, onnx",
+        said(lang, "the one of these that goes with the parameters, or else with the numbers",
+             "其中与参数相符的一个，否则取与数值相符的"),
+        22);
   out += said(lang, "\nFrom PyTorch:\n\n", "\nPyTorch：\n\n") + pytorch;
   out += said(lang, "\nFrom TensorFlow and Keras:\n\n", "\nTensorFlow 与 Keras：\n\n") + keras;
   out += said(lang, "\nFrom NumPy:\n\n", "\nNumPy：\n\n") + numpy;

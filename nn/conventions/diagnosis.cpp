@@ -14,6 +14,7 @@
 #include "nn/conventions/diagnosis_report.h"
 #include "nn/conventions/diagnosis_rows.h"
 #include "nn/conventions/diagnosis_runs.h"
+#include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/diagnosis_terms.h"
 #include "nn/conventions/diagnosis_unknown.h"
 #include "nn/conventions/diagnosis_unwritten.h"
@@ -210,6 +211,18 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
   report.settle(group, hits, tried);
 }
 
+// Outputs whose stage no group compares, of those where models differ in what they read and in which order.
+std::set<std::string> guessed_outputs(const Bench& bench, const std::vector<Group>& groups) {
+  std::set<std::string> names;
+  if (bench.trace.kind == TraceKind::multi_head && !bench.there("output")) names.insert("output");
+  if (bench.trace.kind != TraceKind::decoder) return names;
+  for (Stage stage : {Stage::cell, Stage::attentional, Stage::readout})
+    if (std::none_of(groups.begin(), groups.end(),
+                     [&](const Group& g) { return std::count(g.stages.begin(), g.stages.end(), stage) > 0; }))
+      names.insert(output_of(stage));
+  return names;
+}
+
 Verdict judge(const Trace& trace, const Options& options) {
   Bench bench(trace, options);
   Report report(bench);
@@ -226,7 +239,7 @@ Verdict judge(const Trace& trace, const Options& options) {
   report.conclude();
   if (options.gradients && !trace.gradients.empty() && !report.named_unknown && !report.forward_differs) {
     report.tell_by_gradients();
-    check_gradients(trace, bench.model(), bench.single, report.verdict);
+    check_gradients(trace, bench.model(), bench.single, guessed_outputs(bench, groups), report.verdict);
   }
   return std::move(report.verdict);
 }
@@ -322,7 +335,25 @@ void say_the_names(const Trace& trace, Verdict& verdict) {
 }  // namespace
 
 Verdict diagnose(const Trace& trace, const Options& options) {
-  Verdict verdict = diagnosed(trace, options);
+  const std::string said = options.claim.empty() ? trace.meta.claims : options.claim;
+  const std::vector<std::string> meant = claims_of_framework(said, trace.arrays, trace.meta.linear_before_reset);
+  Options first = options;
+  first.claim = meant[0];
+  Verdict verdict = diagnosed(trace, first);
+  for (std::size_t k = 1; k < meant.size() && weight(verdict); ++k) {
+    Options other = options;
+    other.claim = meant[k];
+    Verdict v = diagnosed(trace, other);
+    v.tried += verdict.tried, v.work += verdict.work;
+    if (weight(v) < weight(verdict)) verdict = std::move(v);
+  }
+  // Which of a framework's kinds of reset gate is meant is no question where there is none.
+  if (verdict.claim != said && has_gru(trace.arrays)) {
+    verdict.notes.insert(verdict.notes.begin(), {"the claim " + said + " is taken for " + verdict.claim,
+                                                 "所声称的 " + said + " 按 " + verdict.claim + " 处理"});
+  } else {
+    verdict.claim = said;
+  }
   say_the_names(trace, verdict);
   return verdict;
 }

@@ -36,7 +36,7 @@ double difference(const Array& got, const Array& wanted, double scale) {
 Bench::Bench(const Trace& its_trace, const Options& its_options)
     : trace(its_trace),
       options(its_options),
-      claim(find_claim(claim_of_framework(claim_said(), its_trace.arrays, its_trace.meta.linear_before_reset))),
+      claim(find_claim(its_options.claim)),
       all(fields()),
       given(its_trace.arrays),
       single(its_trace.single || looks_single(its_trace.arrays)),

@@ -62,7 +62,7 @@ template <class KeyOf> void sort_by(std::vector<Scored>& list, KeyOf key_of) {
 
 class Bench {
  public:
-  // Throws std::invalid_argument for an unknown claim. Both are kept by reference.
+  // The claim is that of the options. Throws std::invalid_argument for an unknown one. Both are kept by reference.
   Bench(const Trace& its_trace, const Options& its_options);
 
   const Trace& trace;
@@ -87,7 +87,6 @@ class Bench {
 
   // ---- what is there
 
-  const std::string& claim_said() const { return options.claim.empty() ? trace.meta.claims : options.claim; }
   bool there(const char* name) const { return reference::find(given, name) != nullptr; }
   bool has_padding() const;
   void forget_padding();                            // nothing stands behind the end of h from now on

@@ -12,11 +12,13 @@
 #include <set>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 #include "nn/conventions/diagnosis_stages.h"
 #include "nn/conventions/grammar_gradients.h"
 #include "nn/conventions/reference/finite_difference.h"
 #include "nn/conventions/sizes.h"
+#include "nn/conventions/trace_names.h"
 
 namespace gradus::diagnosis {
 
@@ -151,9 +153,15 @@ struct Wrong {
 
 class Gradients {
  public:
-  Gradients(const Trace& trace, const Model& model, bool single, Verdict& verdict)
-      : trace_(trace), model_(model), single_(single), verdict_(verdict), inputs_(trace.arrays) {
-    for (const auto& [name, g] : trace.gradients)
+  Gradients(const Trace& trace, const Model& model, bool single, const std::set<std::string>& guessed, Verdict& verdict)
+      : trace_(trace),
+        model_(model),
+        single_(single),
+        guessed_(guessed),
+        verdict_(verdict),
+        gradients_(trace.gradients),
+        inputs_(trace.arrays) {
+    for (const auto& [name, g] : gradients_)
       for (double x : g.data)
         if (std::isfinite(x)) largest_ = std::max(largest_, std::fabs(x));
     if (trace.kind == TraceKind::decoder)
@@ -166,6 +174,15 @@ class Gradients {
   void check() {
     if (const Words why = begin(); !why.en.empty()) return not_checked(why);
     const Reading* best = reading_;
+    if (const std::string seeds = best->wrong.empty() ? "" : listed(seeds_in_doubt(), "grad_"); !seeds.empty()) {
+      for (Finding& f : found_) finish(f);
+      verdict_.findings.insert(verdict_.findings.begin(), found_.begin(), found_.end());
+      return not_checked(
+          {seeds +
+               " is of an output that this file does not let me compute as its model does; dump that output and all "
+               "parameters that it is computed with",
+           seeds + " 属于一个无法按原模型算出的输出；请另存该输出及计算它所用的全部参数"});
+    }
     if (!best->wrong.empty() && !one_reason_for_all(best->wrong))
       for (const Wrong& w : best->wrong) judge(w);
     if (nothing_fits()) return ask_for_the_loss();
@@ -229,6 +246,7 @@ class Gradients {
       if (r.wrong.empty()) break;
     }
     reading_ = best;
+    fill_in(*best);
     return {};
   }
 
@@ -318,7 +336,7 @@ class Gradients {
   // The trace's gradients of outputs. Those of the states after s_0 get a row of zeros for s_0.
   Arrays of_outputs(const Arrays& out) const {
     Arrays given;
-    for (const auto& [name, g] : trace_.gradients) {
+    for (const auto& [name, g] : gradients_) {
       const Array* o = reference::find(out, name);
       if (!o) continue;
       Dims without_s_0 = o->shape;
@@ -337,6 +355,29 @@ class Gradients {
       }
     }
     return given;
+  }
+
+  // Gradients of outputs that are not read, or of which only a guess says how they are computed: what the loss gives
+  // there reaches the other gradients too.
+  std::vector<std::string> seeds_in_doubt() const {
+    const auto& table = trace_.kind == TraceKind::decoder     ? decoder_names()
+                        : trace_.kind == TraceKind::recurrent ? recurrent_names()
+                                                              : multi_head_names();
+    std::vector<std::string> names;
+    for (const TraceName& known : table)
+      if (known.output && gradients_.count(known.name) && (guessed_.count(known.name) || !given_.count(known.name)))
+        names.push_back(known.name);
+    return names;
+  }
+
+  // Of a gradient that came for some gates alone, the rest is taken for right: what is there is judged.
+  void fill_in(const Reading& r) {
+    for (const auto& [name, absent] : trace_.absent) {
+      const Array* right = reference::find(r.exact, name);
+      Array& g = gradients_.at(name);
+      for (std::size_t i = 0; right && right->shape == g.shape && i < g.data.size(); ++i)
+        if (absent.data[i] != 0) g.data[i] = right->data[i];
+    }
   }
 
   // As documented, each is what the loss itself gives that output. But frameworks also keep what flows back into an
@@ -368,7 +409,8 @@ class Gradients {
     const bool trees = !r.accumulated && model_.edits.empty();
     r.exact = trees ? right_gradients(backward_of(r)) : Arrays();
     const Arrays& exact = r.exact;
-    for (const auto& [name, analytic] : trace_.gradients) {
+    fill_in(r);
+    for (const auto& [name, analytic] : gradients_) {
       const Array* at = reference::find(inputs_, uses_of(name)[0]);
       if (!at || outputs_.count(name)) continue;
       if (at->shape != analytic.shape) {
@@ -378,6 +420,7 @@ class Gradients {
       }
       try {
         const Array* known = reference::find(exact, name);
+        if (!known && trace_.absent.count(name)) continue;  // differences are taken at some entries of the whole
         const Vec numeric = known ? taken(*known, entries_) : differences(name, loss, entries_);
         const bool same =
             known ? close(analytic.data, known->data, analytic) : close(taken(analytic, entries_), numeric, analytic);
@@ -397,7 +440,7 @@ class Gradients {
         &inputs_,
         &out_,
         &r.seeds,
-        &trace_.gradients,
+        &gradients_,
         [this](const std::string& name) { return outputs_.count(name) ? std::vector<std::string>{} : uses_of(name); },
         single_ ? 2e-4 : 1e-7,
         [this](const std::string& name) { return shown(name); },
@@ -529,7 +572,7 @@ class Gradients {
     for (const auto& [name, a] : inputs_) work += static_cast<double>(a.data.size()) * (a.shape.size() == 2 ? n : 4);
     if (const Array* H = reference::find(inputs_, "H"), *v = reference::find(inputs_, "v_a"); H && v)
       work += n * static_cast<double>(H->dim(1) * v->data.size()) * 20;
-    const double gradients = static_cast<double>(trace_.gradients.size());
+    const double gradients = static_cast<double>(gradients_.size());
     entries_ = std::min<std::size_t>(24, static_cast<std::size_t>(1.5e8 / (2 * work * gradients)));
   }
 
@@ -649,7 +692,7 @@ class Gradients {
   bool leaves_the_right(const WrongBackward& way) {
     const bool one_place = way.intervention.anywhere() && way.intervention.uses == Uses::all;
     return !one_place || std::all_of(reading_->right.begin(), reading_->right.end(), [&](const std::string& name) {
-      return explains(way, name, trace_.gradients.at(name), false);
+      return explains(way, name, gradients_.at(name), false);
     });
   }
 
@@ -707,7 +750,7 @@ class Gradients {
                                                 {2, {", twice", "的两倍"}},
                                                 {.5, {", halved", "的一半"}},
                                                 {1 / B, {", divided by the batch size", "除以批大小"}}};
-    for (const Arrays* from : {&trace_.gradients, &reading_->exact})
+    for (const Arrays* from : {&std::as_const(gradients_), &reading_->exact})
       for (const auto& [name, other] : *from) {
         const bool flipped = other.shape.size() == 2 && g.shape == Dims{other.shape[1], other.shape[0]};
         if (name == w.name || (other.shape != g.shape && !flipped)) continue;
@@ -1033,8 +1076,9 @@ class Gradients {
   const Trace& trace_;
   const Model& model_;
   const bool single_;
+  const std::set<std::string> guessed_;
   Verdict& verdict_;
-  Arrays inputs_, out_;
+  Arrays gradients_, inputs_, out_;
   Arrays given_;  // gradients of outputs
   std::vector<Reading> readings_;
   const Reading* reading_ = nullptr;
@@ -1052,11 +1096,12 @@ class Gradients {
 
 bool gradients_are_right(const Trace& trace, const Model& model, bool single) {
   Verdict unsaid;
-  return Gradients(trace, model, single, unsaid).are_right();
+  return Gradients(trace, model, single, {}, unsaid).are_right();
 }
 
-void check_gradients(const Trace& trace, const Model& model, bool single, Verdict& verdict) {
-  Gradients(trace, model, single, verdict).check();
+void check_gradients(const Trace& trace, const Model& model, bool single, const std::set<std::string>& guessed,
+                     Verdict& verdict) {
+  Gradients(trace, model, single, guessed, verdict).check();
 }
 
 }  // namespace gradus::diagnosis

@@ -15,13 +15,6 @@ using namespace reference;
 
 Report::Report(Bench& bench) : bench_(bench) {
   verdict.claim = bench.claim ? bench.claim->name : "";
-  // Which of a framework's kinds of reset gate is meant is no question where there is none.
-  const bool gru = std::holds_alternative<GruConvention>(bench.base.decoder.cell);
-  if (const std::string& said = bench.claim_said(); bench.claim && said != bench.claim->name && !gru)
-    verdict.claim = said;
-  else if (bench.claim && said != bench.claim->name)
-    verdict.notes.push_back({"the claim " + said + " is taken for " + bench.claim->name,
-                             "所声称的 " + said + " 按 " + bench.claim->name + " 处理"});
   verdict.notes.insert(verdict.notes.end(), bench.trace.notes.begin(), bench.trace.notes.end());
   if (bench.heads_are_guessed)
     verdict.notes.push_back({"the number of heads is not in the file: 1 is assumed; say \"heads\" in meta.json",

@@ -156,13 +156,24 @@ const std::vector<Claim>& claims() {
   return all;
 }
 
-std::string claim_of_framework(const std::string& name, const reference::Arrays& parameters, bool linear_before_reset) {
-  const bool one_bias = has(parameters, "b") && !has(parameters, "b_u");
+bool has_gru(const reference::Arrays& parameters) {
   const reference::Array* U = reference::find(parameters, "U");
-  const bool is_gru = U && U->shape.size() == 2 && U->shape[0] == 3 * U->shape[1];
-  if (name == "keras") return is_gru && one_bias ? "keras_reset_before" : "keras_reset_after";
-  if (name == "onnx") return linear_before_reset ? "onnx_lbr1" : "onnx_lbr0";
-  return name;
+  return U && U->shape.size() == 2 && U->shape[0] == 3 * U->shape[1];
+}
+
+std::vector<std::string> claims_of_framework(const std::string& name, const reference::Arrays& parameters,
+                                             std::optional<bool> linear_before_reset) {
+  const bool gru = has_gru(parameters);
+  if (name == "keras") {
+    if (!gru || has(parameters, "b_u")) return {"keras_reset_after"};
+    if (has(parameters, "b")) return {"keras_reset_before"};
+    return {"keras_reset_after", "keras_reset_before"};
+  }
+  if (name == "onnx") {
+    if (linear_before_reset) return {*linear_before_reset ? "onnx_lbr1" : "onnx_lbr0"};
+    return gru ? std::vector<std::string>{"onnx_lbr0", "onnx_lbr1"} : std::vector<std::string>{"onnx_lbr0"};
+  }
+  return {name};
 }
 
 const Claim* find_claim(const std::string& name) {
@@ -172,7 +183,8 @@ const Claim* find_claim(const std::string& name) {
     if (claim.name == name) return &claim;
     known += (known.empty() ? "" : ", ") + std::string(claim.name);
   }
-  throw std::invalid_argument("diagnosis: no convention is called '" + name + "'; known claims are " + known);
+  throw std::invalid_argument("diagnosis: no convention is called '" + name + "'; known claims are " + known +
+                              ", keras, onnx");
 }
 
 }  // namespace gradus::diagnosis

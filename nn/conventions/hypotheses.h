@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -158,10 +159,12 @@ struct Claim {
 const std::vector<Claim>& claims();
 // nullptr for "" ; throws std::invalid_argument that lists the claims for an unknown name.
 const Claim* find_claim(const std::string& name);
-// A framework's name alone, "keras" or "onnx", as the claim that goes with the parameters: Keras adds a second bias to U h
-// with reset_after=True, which is its default, and never without; ONNX's default is linear_before_reset=0. Other names
-// as they are.
-std::string claim_of_framework(const std::string& name, const reference::Arrays& parameters,
-                               bool linear_before_reset = false);
+// Whether the recurrent weights are those of three gates.
+bool has_gru(const reference::Arrays& parameters);
+// A framework's name alone, "keras" or "onnx", as the claims that go with the parameters, the framework's default first:
+// Keras adds a second bias to U h with reset_after=True and never without; of ONNX's GRU the attribute says it, where it
+// is known. Other names as they are.
+std::vector<std::string> claims_of_framework(const std::string& name, const reference::Arrays& parameters,
+                                             std::optional<bool> linear_before_reset);
 
 }  // namespace gradus::diagnosis

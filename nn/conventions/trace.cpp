@@ -2,6 +2,7 @@
 #include "nn/conventions/trace.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fstream>
 #include <optional>
@@ -46,28 +47,53 @@ struct CellName {
   bool transposed = false;
 };
 
+// "kernel_l1_backward" is "kernel" of "_l1_reverse", "W_r_l0" is "W_r" of "".
+struct OfLayer {
+  std::string stem, layer;
+};
+
+OfLayer of_layer(std::string name) {
+  std::string layer;
+  const auto cut = [&](const char* end) {
+    if (!name.ends_with(end)) return false;
+    name.resize(name.size() - std::string(end).size());
+    return true;
+  };
+  if (cut("_reverse") || cut("_backward")) layer = "_reverse";
+  else cut("_forward");
+  std::size_t digits = 0;
+  while (digits < name.size() && std::isdigit(static_cast<unsigned char>(name[name.size() - 1 - digits]))) ++digits;
+  const std::size_t at = name.size() - digits;
+  if ((digits == 1 || digits == 2) && at > 2 && name.compare(at - 2, 2, "_l") == 0) {
+    if (name.substr(at) != "0") layer = name.substr(at - 2) + layer;
+    name.resize(at - 2);
+  }
+  return {name, layer};
+}
+
 CellName cell_name(const std::string& tail) {
+  const OfLayer own = of_layer(tail);
   for (const TraceName& part : cell_names()) {
-    std::vector<std::string> stems(part.others.begin(), part.others.end());
-    stems.push_back(part.name);
-    for (const std::string& stem : stems) {
-      if (stem.ends_with("*") && tail + "*" == stem) return {part.name, true};
-      if (tail.rfind(stem, 0) != 0) continue;
-      std::string rest = tail.substr(stem.size());
-      std::string suffix;
-      if (rest.rfind("_l", 0) == 0) {
-        std::size_t digits = 2;
-        while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
-        if (digits == 2 || digits > 4) continue;
-        if (rest.substr(2, digits - 2) != "0") suffix = rest.substr(0, digits);
-        rest = rest.substr(digits);
-      }
-      if (rest == "_reverse" || rest == "_backward") suffix += "_reverse", rest.clear();
-      if (rest == "_forward") rest.clear();
-      if (rest.empty()) return {part.name + suffix};
+    if (own.stem == part.name) return {part.name + own.layer};
+    for (const std::string other : part.others) {
+      if (own.stem + "*" == other) return {part.name + own.layer, true};
+      if (own.stem == other) return {part.name + own.layer};
     }
   }
   return {};
+}
+
+// A matrix of a linear layer may be called by the layer's name alone, with .weight behind it, and has its bias beside it.
+bool is_matrix(const std::string& ours) {
+  return ours == "v_a" || ours == "in_proj" || (ours.size() > 1 && std::isupper(static_cast<unsigned char>(ours[0])));
+}
+
+// Empty where the papers have none.
+std::string bias_of(const std::string& matrix) {
+  if (matrix == "U_a") return "b_a2";
+  if (matrix == "v_a") return "b_v";
+  if (matrix == "in_proj") return "in_proj_bias";
+  return matrix[0] == 'W' ? "b" + matrix.substr(1) : "";
 }
 
 // Finds `name` or a tail of it ("decoder.attn.W_a" -> "W_a") in the table. A star after an alias: stored transposed.
@@ -83,12 +109,10 @@ CellName named(const std::vector<TraceName>& table, const std::string& name, boo
       for (std::string other : spelled) {
         const bool flip = other.ends_with("*");
         if (flip) other.pop_back();
-        if (tail == other || (weight && bare == other)) return {alias.name, flip};
-        if (bias && bare == other && !flip) {
-          if (std::string(alias.name) == "U_a") return {"b_a2"};
-          if (std::string(alias.name) == "v_a") return {"b_v"};
-          return {"b" + std::string(alias.name).substr(1)};
-        }
+        if (tail == other) return {alias.name, flip};
+        if (bare != other || !is_matrix(alias.name)) continue;  // decoder.attn.bias is not of the weights, attn
+        if (weight) return {alias.name, flip};
+        if (bias && !flip && !bias_of(alias.name).empty()) return {bias_of(alias.name)};
       }
     }
     if (cells)
@@ -238,152 +262,262 @@ void complete_mask(Arrays& arrays, std::size_t B, std::size_t T) {
 
 // ---- gates
 
-// Stacks W_r, W_z, W_n (or W_i, W_f, W_g, W_o) into W, likewise U and b. Returns the order, empty if nothing was
-// stacked.
-std::string stack_gates(Arrays& arrays, std::map<std::string, std::string>& read) {
-  const auto has = [&](const std::string& name) { return arrays.count(name) > 0; };
-  struct Gate {
-    char letter;
-    std::vector<std::string> names;
-  };
-  std::vector<Gate> gates;
-  if (has("U_r") && has("U_z")) gates = {{'r', {"r"}}, {'z', {"z", "u"}}, {'n', {"n", "h", "c"}}};
-  else if (has("U_i") && has("U_f")) gates = {{'i', {"i"}}, {'f', {"f"}}, {'g', {"g", "c", "j"}}, {'o', {"o"}}};
-  else return "";
+// A part of a parameter that the file has in parts, and the shape of that part.
+struct Part {
+  std::string name;
+  Dims shape;
+};
+
+// Puts parts side by side along an axis, in the place of all of them. Of a gradient some parts may be missing: absent is
+// 1 there, under the same name. false where there is none, or one has another shape, which then stands there alone.
+bool join(Arrays& bag, Arrays& absent, const std::string& whole, const std::vector<Part>& parts, std::size_t axis) {
+  const auto there = [&](const Part& part) { return bag.count(part.name) > 0; };
+  if (std::none_of(parts.begin(), parts.end(), there)) return false;
+  for (const Part& part : parts) {
+    if (!there(part) || bag[part.name].shape == part.shape) continue;
+    const Array misfit = bag[part.name];
+    for (const Part& any : parts) bag.erase(any.name);
+    bag[whole] = misfit;
+    return false;
+  }
+  Dims shape = parts[0].shape;
+  shape[axis] = 0;
+  for (const Part& part : parts) shape[axis] += part.shape[axis];
+  Array all(shape), none(shape);
+  const std::size_t rows = axis ? shape[0] : 1, width = rows ? all.data.size() / rows : 0;
+  std::size_t column = 0;
+  for (const Part& part : parts) {
+    const Array own = there(part) ? bag[part.name] : Array(part.shape);
+    const std::size_t n = rows ? own.data.size() / rows : 0;
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t k = 0; k < n; ++k) {
+        all.data[r * width + column + k] = own.data[r * n + k];
+        none.data[r * width + column + k] = there(part) ? 0 : 1;
+      }
+    column += n;
+  }
+  const bool complete = std::all_of(parts.begin(), parts.end(), there);
+  for (const Part& part : parts) bag.erase(part.name);
+  bag[whole] = all;
+  if (!complete) absent[whole] = none;
+  return true;
+}
+
+// Whether these are the recurrent weights of a GRU or an LSTM whose gates come one by one.
+bool has_separate_gates(const Arrays& values, const std::string& layer = "") {
+  const auto has = [&](const char* name) { return values.count(name + layer) > 0; };
+  return (has("U_r") && (has("U_z") || has("U_u"))) || (has("U_i") && has("U_f"));
+}
+
+// Stacks W_r, W_z, W_n (or W_i, W_f, W_g, W_o) into W, likewise U and b, of every layer, and their gradients. Returns
+// the order.
+std::string stack_gates(Arrays& values, Arrays& gradients, Arrays& absent, std::map<std::string, std::string>& read) {
+  std::set<std::string> layers;
+  for (const auto& [name, a] : values)
+    if (const OfLayer own = of_layer(name); has_separate_gates(values, own.layer)) layers.insert(own.layer);
   std::string order;
-  for (const Gate& gate : gates) order += gate.letter;
-  for (const std::string kind : {"W", "U", "b", "b_u"}) {
-    std::vector<std::string> parts;
-    for (const Gate& gate : gates) {
-      std::string found;
-      for (const std::string& name : gate.names)
-        if (found.empty() && has(kind + "_" + name)) found = kind + "_" + name;
-      if (!found.empty()) parts.push_back(found);
-    }
-    if (parts.empty() && kind[0] == 'b') continue;
-    if (parts.size() != gates.size()) {
+  for (const std::string& layer : layers) {
+    const auto has = [&](const std::string& name) { return values.count(name + layer) > 0; };
+    const bool gru = has("U_r");
+    std::vector<std::string> gates =
+        gru ? std::vector<std::string>{"r", "z", "n"} : std::vector<std::string>{"i", "f", "g", "o"};
+    order = gru ? "rzn" : "ifgo";
+    // One letter a gate: b_c beside U_n is no gate's, it is the bias of Luong's W_c.
+    const std::pair<const char*, const char*> letters[] = {{"z", "u"}, {"n", "h"}, {"n", "c"}, {"g", "c"}, {"g", "j"}};
+    for (const auto& [gate, other] : letters)
+      if (const auto at = std::find(gates.begin(), gates.end(), gate);
+          at != gates.end() && !has("U_" + *at) && has(std::string("U_") + other))
+        *at = other;
+    for (const std::string kind : {"W", "U", "b", "b_u"}) {
+      std::vector<Part> parts;
       std::string there;
-      for (const std::string& part : parts) there += (there.empty() ? "" : ", ") + part;
-      refuse("the gates " + order + " need one " + kind + " each; there are only: " + (there.empty() ? "none" : there));
+      bool known_elsewhere = true;  // b_o is a readout's too
+      for (const std::string& gate : gates) {
+        const std::string name = kind + "_" + gate + layer;
+        if (!values.count(name)) continue;
+        parts.push_back({name, values[name].shape});
+        there += (there.empty() ? "" : ", ") + name;
+        known_elsewhere = known_elsewhere && !named(decoder_names(), name, false).name.empty();
+      }
+      if (kind[0] == 'b' && parts.size() != gates.size() && known_elsewhere) continue;
+      if (parts.size() != gates.size())
+        refuse("the gates " + order + " need one " + kind +
+               " each; there are only: " + (there.empty() ? "none" : there));
+      for (const Part& part : parts) {
+        if (part.shape.empty()) refuse(shown(part.name, values[part.name]) + " is a single number");
+        if (part.shape != parts[0].shape)
+          refuse(part.name + " has shape " + to_string(part.shape) + ", but " + parts[0].name + " has " +
+                 to_string(parts[0].shape) + "; all gates of a cell have one shape");
+      }
+      Arrays none;
+      join(values, none, kind + layer, parts, 0);
+      join(gradients, absent, kind + layer, parts, 0);
+      read[kind + layer] = there;
     }
-    Array all;
-    for (const std::string& part : parts) {
-      const Array& block = arrays[part];
-      if (block.shape.empty()) refuse(shown(part, block) + " is a single number");
-      if (all.shape.empty()) all.shape = block.shape, all.shape[0] = 0;
-      if (block.shape.size() != all.shape.size() || (block.shape.size() == 2 && block.shape[1] != all.shape[1]) ||
-          block.shape[0] != arrays[parts[0]].shape[0])
-        refuse(part + " has shape " + to_string(block.shape) + ", but " + parts[0] + " has " +
-               to_string(arrays[parts[0]].shape) + "; all gates of a cell have one shape");
-      all.shape[0] += block.shape[0];
-      all.data.insert(all.data.end(), block.data.begin(), block.data.end());
-    }
-    for (const std::string& part : parts) arrays.erase(part);
-    std::string joined;
-    for (const std::string& part : parts) joined += (joined.empty() ? "" : ", ") + part;
-    arrays[kind] = std::move(all);
-    read[kind] = joined;
   }
   return order;
 }
 
 // Keras's bias of a GRU: (2, 3 d) with reset_after, else (3 d).
 void split_keras_bias(Arrays& arrays) {
-  for (const std::string suffix : {"", "_reverse"}) {
-    const auto b = arrays.find("b" + suffix);
-    if (b == arrays.end() || b->second.shape.size() != 2 || b->second.shape[0] != 2 || arrays.count("b_u" + suffix))
-      continue;
-    const std::size_t n = b->second.shape[1];
-    const auto middle = b->second.data.begin() + static_cast<std::ptrdiff_t>(n);
-    Array first({n}, {b->second.data.begin(), middle}), second({n}, {middle, b->second.data.end()});
-    b->second = first;
-    arrays["b_u" + suffix] = second;
+  for (const auto& [name, both] : Arrays(arrays)) {
+    const OfLayer own = of_layer(name);
+    if (own.stem != "b" || both.shape.size() != 2 || both.shape[0] != 2 || arrays.count("b_u" + own.layer)) continue;
+    const std::size_t n = both.shape[1];
+    const auto middle = both.data.begin() + static_cast<std::ptrdiff_t>(n);
+    arrays[name] = Array({n}, {both.data.begin(), middle});
+    arrays["b_u" + own.layer] = Array({n}, {middle, both.data.end()});
   }
 }
 
-Vec join(Row a, Row b) {
-  Vec both(a.begin(), a.end());
-  both.insert(both.end(), b.begin(), b.end());
-  return both;
-}
-
 // TensorFlow 1 keeps one kernel over [x, h], (d_in + d, gates * d): of all gates of an LSTM or an Elman cell; of a
-// GRUCell one of the gates r and u, which is z, and one of the candidate.
+// GRUCell one of the gates r and u, which is z, and one of the candidate. What a gradient is of, the parameters say.
 class JointKernels {
  public:
   explicit JointKernels(const Arrays& values) {
+    std::set<std::size_t> widths;  // that a state may have
     for (const auto& [name, a] : values) {
       const std::string decoder = named(decoder_names(), name, false).name;
       const std::string alone = named(recurrent_names(), name, false).name;
       const bool state = decoder == "s" || decoder == "s_0" || alone == "h" || alone == "h0" || alone == "h_n";
-      if (state && !a.shape.empty() && !d_) d_ = a.shape.back();
+      if (!state || a.shape.empty() || !widths.empty()) continue;
+      widths.insert(a.shape.back());
+      const bool both = std::any_of(values.begin(), values.end(), [](const auto& entry) {
+        return of_layer(with_dots(entry.first)).layer.ends_with("_reverse");
+      });
+      if (both && a.shape.back() % 2 == 0) widths.insert(a.shape.back() / 2);
+    }
+    for (const auto& [name, a] : values) {
+      const OfLayer own = of_layer(with_dots(name));
+      if (!own.stem.ends_with("kernel") || own.stem.ends_with("recurrent_kernel")) continue;
+      const std::string path = own.stem.substr(0, own.stem.size() - 6);
+      if (!path.empty() && path.back() != '.') continue;
+      if (!named(decoder_names(), name, false).name.empty() || a.shape.size() != 2) continue;
+      if (find_part(values, path + "recurrent_kernel", own.layer) != values.end()) continue;
+      if (path.ends_with("gates.")) {
+        add_gru(values, path.substr(0, path.size() - 6), own.layer);
+        continue;
+      }
+      for (const std::size_t d : widths)
+        if (!path.ends_with("candidate.") && a.shape[0] > d && (a.shape[1] == d || a.shape[1] == 4 * d)) {
+          cells_.push_back({path, own.layer, false, d, {{name, a.shape}}, {}});
+          break;
+        }
     }
   }
 
   // As Keras has them: kernel (d_in, gates * d) and recurrent_kernel (d, gates * d).
-  void split(Arrays& bag) {
-    for (const auto& [name, a] : Arrays(bag)) {
-      std::string stem = with_dots(name);
-      if (!stem.ends_with("kernel") || stem.ends_with("recurrent_kernel")) continue;
-      stem.resize(stem.size() - 6);
-      if (!stem.empty() && stem.back() != '.') continue;
-      if (!named(decoder_names(), name, false).name.empty() || bag.count(stem + "recurrent_kernel")) continue;
-      if (a.shape.size() != 2 || stem.ends_with("candidate.")) continue;
-      if (stem.ends_with("gates.")) {
-        gru(bag, name, stem.substr(0, stem.size() - 6));
-      } else if (d_ && a.shape[0] > d_ && (a.shape[1] == d_ || a.shape[1] == 4 * d_)) {
-        const Array whole = a;
-        bag.erase(name);
-        put(bag, stem, whole, d_);
+  void split(Arrays& values, Arrays& gradients, Arrays& absent) const {
+    for (const Cell& cell : cells_) {
+      Arrays none;
+      for (auto [bag, missing] : {std::pair(&values, &none), std::pair(&gradients, &absent)}) {
+        if (join(*bag, *missing, cell.path + "kernel" + cell.layer, cell.kernels, 1))
+          put(*bag, cell), put(*missing, cell);
+        if (!cell.biases.empty()) join(*bag, *missing, cell.path + "bias" + cell.layer, cell.biases, 0);
       }
     }
   }
 
-  bool found() const { return d_in_ > 0; }
-  bool found_gru() const { return gru_; }
-  // How a message calls the rows of x or of h.
-  std::string rows(bool of_x) const {
-    const std::string n = std::to_string(d_in_), name = gru_ ? "gates.kernel, candidate.kernel" : "kernel";
-    return name + (of_x ? "[:" + n + "]" : "[" + n + ":]");
+  bool found() const { return !cells_.empty(); }
+  bool found_gru() const {
+    return std::any_of(cells_.begin(), cells_.end(), [](const Cell& cell) { return cell.gru; });
+  }
+  // How a message calls the rows of x, W, and of h, U.
+  void say_rows(std::map<std::string, std::string>& read) const {
+    for (const Cell& cell : cells_) {
+      if (!read.count("W" + cell.layer)) continue;
+      const std::string n = std::to_string(cell.d_in()), kernel = "kernel" + cell.layer,
+                        name = cell.gru ? "gates." + kernel + ", candidate." + kernel : kernel;
+      read["W" + cell.layer] = name + "[:" + n + "]", read["U" + cell.layer] = name + "[" + n + ":]";
+    }
   }
 
  private:
-  void gru(Arrays& bag, const std::string& name, const std::string& stem) {
-    const auto part = [&](const std::string& tail) {
-      return std::find_if(bag.begin(), bag.end(),
-                          [&](const auto& entry) { return with_dots(entry.first) == stem + tail; });
-    };
-    const Array gates = bag.at(name);
-    const auto candidate = part("candidate.kernel");
-    if (candidate == bag.end())
-      refuse(shown(name, gates) + " is TensorFlow 1's; candidate.kernel (d_in + d, d) is missing");
-    const Array n = candidate->second;
-    if (n.shape.size() != 2 || n.shape[0] != gates.shape[0] || 2 * n.shape[1] != gates.shape[1] ||
-        n.shape[0] <= n.shape[1])
-      refuse(shown(name, gates) + " and " + shown(candidate->first, n) + " need (d_in + d, 2 d) and (d_in + d, d)");
-    bag.erase(candidate), bag.erase(name);
-    Array whole({gates.shape[0], 3 * n.shape[1]});
-    for (std::size_t r = 0; r < gates.shape[0]; ++r) whole.set_row({r}, join(gates.row({r}), n.row({r})));
-    gru_ = true;
-    put(bag, stem, whole, n.shape[1]);
+  struct Cell {
+    std::string path, layer;
+    bool gru;
+    std::size_t d;
+    std::vector<Part> kernels, biases;  // side by side; no biases: those of the file have their name already
+    std::size_t d_in() const { return kernels[0].shape[0] - d; }
+  };
+
+  static Arrays::const_iterator find_part(const Arrays& bag, const std::string& stem, const std::string& layer) {
+    return std::find_if(bag.begin(), bag.end(), [&](const auto& entry) {
+      const OfLayer own = of_layer(with_dots(entry.first));
+      return own.stem == stem && own.layer == layer;
+    });
+  }
+
+  void add_gru(const Arrays& values, const std::string& path, const std::string& layer) {
+    const auto part = [&](const char* tail) { return find_part(values, path + tail, layer); };
+    const auto gates = part("gates.kernel"), candidate = part("candidate.kernel");
+    const Dims g = gates->second.shape;
+    if (candidate == values.end())
+      refuse(shown(gates->first, gates->second) + " is TensorFlow 1's; candidate.kernel (d_in + d, d) is missing");
+    const Dims n = candidate->second.shape;
+    if (n.size() != 2 || n[0] != g[0] || 2 * n[1] != g[1] || n[0] <= n[1])
+      refuse(shown(gates->first, gates->second) + " and " + shown(candidate->first, candidate->second) +
+             " need (d_in + d, 2 d) and (d_in + d, d)");
+    Cell cell{path, layer, true, n[1], {{gates->first, g}, {candidate->first, n}}, {}};
     const auto b = part("gates.bias"), b_n = part("candidate.bias");
-    if (b == bag.end() || b_n == bag.end()) return;
-    const Vec biases = join(Row(b->second.data), Row(b_n->second.data));
-    bag.erase(b), bag.erase(part("candidate.bias"));
-    bag[stem + "bias"] = Array({biases.size()}, biases);
+    if (b != values.end() && b_n != values.end() && b->second.shape.size() == 1 && b_n->second.shape.size() == 1)
+      cell.biases = {{b->first, b->second.shape}, {b_n->first, b_n->second.shape}};
+    cells_.push_back(cell);
   }
 
-  void put(Arrays& bag, const std::string& stem, const Array& whole, std::size_t d) {
-    const std::size_t d_in = whole.shape[0] - d, columns = whole.shape[1];
-    const auto middle = whole.data.begin() + static_cast<std::ptrdiff_t>(d_in * columns);
-    bag[stem + "kernel"] = Array({d_in, columns}, {whole.data.begin(), middle});
-    bag[stem + "recurrent_kernel"] = Array({d, columns}, {middle, whole.data.end()});
-    d_in_ = d_in;
+  static void put(Arrays& bag, const Cell& cell) {
+    const auto found = bag.find(cell.path + "kernel" + cell.layer);
+    if (found == bag.end()) return;
+    const Array all = found->second;
+    const std::size_t columns = all.shape[1];
+    const auto middle = all.data.begin() + static_cast<std::ptrdiff_t>(cell.d_in() * columns);
+    found->second = Array({cell.d_in(), columns}, {all.data.begin(), middle});
+    bag[cell.path + "recurrent_kernel" + cell.layer] = Array({cell.d, columns}, {middle, all.data.end()});
   }
 
-  std::size_t d_ = 0, d_in_ = 0;
-  bool gru_ = false;
+  std::vector<Cell> cells_;
 };
+
+// Names of a cell's parameters that mean something else elsewhere: W_o, R, the bias of a layer called fc.
+bool is_of_a_cell(const std::string& own) {
+  static const std::set<std::string> whole = {"W", "R", "B", "kernel", "recurrent_kernel", "bias"};
+  if (whole.count(own)) return true;
+  const std::size_t n = own.size();
+  const std::string kind = n > 2 ? own.substr(0, n - 2) : "", gates = "rzunhcifgjo";
+  return (kind == "W" || kind == "U" || kind == "b" || kind == "b_u") && own[n - 2] == '_' &&
+         gates.find(own[n - 1]) != std::string::npos;
+}
+
+// They are known by standing together. The path before them is cut off where one path alone has such a cell, and layers
+// are spelled in one way. Returns what the file calls them.
+std::map<std::string, std::string> cut_path_of_cell(Arrays& values, Arrays& gradients, bool attends) {
+  const auto path_of = [](const std::string& dotted) { return dotted.substr(0, dotted.rfind('.') + 1); };
+  std::map<std::string, Arrays> of_path;
+  for (const auto& [name, a] : values) {
+    const OfLayer own = of_layer(with_dots(name));
+    const std::string path = path_of(own.stem);
+    of_path[path][own.stem.substr(path.size())];
+  }
+  std::set<std::string> paths;
+  for (const auto& [path, own] : of_path) {
+    const bool of_encoder = attends && path.find("enc") != std::string::npos;
+    const bool onnx = own.count("W") && own.count("R");
+    const bool keras = own.count("recurrent_kernel") && !named(decoder_names(), path + "bias", false).name.empty();
+    if (!of_encoder && (onnx || keras || has_separate_gates(own))) paths.insert(path);
+  }
+  std::map<std::string, std::string> called;
+  if (paths.size() != 1) return called;
+  const std::string path = *paths.begin();
+  for (const auto& [name, a] : Arrays(values)) {
+    const OfLayer own = of_layer(with_dots(name));
+    const std::string stem = own.stem.substr(path_of(own.stem).size()), bare = stem + own.layer;
+    if (path_of(own.stem) != path || !is_of_a_cell(stem) || bare == name || values.count(bare)) continue;
+    for (Arrays* bag : {&values, &gradients})
+      if (auto part = bag->extract(name)) part.key() = bare, bag->insert(std::move(part));
+    called[bare] = name;
+  }
+  return called;
+}
 
 // ---- one kind of trace after the other
 
@@ -396,15 +530,10 @@ bool any(const Arrays& raw, const std::vector<TraceName>& table, std::initialize
 }
 
 Arrays rename(const Arrays& raw, const std::vector<TraceName>& table, bool cells, Trace& trace, bool gradients) {
-  static const std::set<std::string> gates = {"W_r",   "W_z", "W_n", "W_h", "U_r", "U_z", "U_n",   "U_h",
-                                              "b_r",   "b_z", "b_n", "b_h", "W_i", "W_f", "W_g",   "U_i",
-                                              "U_f",   "U_g", "b_i", "b_f", "b_g", "U_c", "b_u_r", "b_u_z",
-                                              "b_u_n", "W_j", "U_j", "b_j", "W_u", "U_u", "b_u_u"};
   Arrays out;
   std::map<std::string, std::string> from;
   for (const auto& [name, a] : raw) {
     CellName is = named(table, name, cells);
-    if (cells && gates.count(name)) is = {name};
     if (is.name.empty()) {
       if (!gradients) trace.ignored.push_back(name), trace.foreign[name] = a;
       continue;
@@ -781,7 +910,8 @@ void read_recurrent(Trace& trace) {
     if (const Array* B = find(a, "b"); B && (B->shape != Dims{trace.directions, 2 * U.shape[1]}))
       refuse(shown("B", *B) + " needs (directions, 2 * gates * d) = " + to_string({trace.directions, 2 * U.shape[1]}));
     for (Arrays* bag : {&a, &g}) split_by_direction(*bag, trace.directions);
-    if (const Array* Y = find(a, "h"); Y && Y->shape.size() == 4) {
+    const Array* Y = find(a, "h") ? find(a, "h") : find(g, "h");
+    if (Y && Y->shape.size() == 4) {
       axes_of_onnx = true;
       const std::size_t D = trace.directions;
       const bool batch_first = Y->shape[2] == D && (Y->shape[1] != D || trace.meta.layout != "time_major");
@@ -942,6 +1072,8 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
     trace.ignored.push_back(name), trace.foreign[name] = a;
     values.erase(name), gradients.erase(name);
   }
+  const std::map<std::string, std::string> called =
+      cut_path_of_cell(values, gradients, any(values, decoder_names(), {"H"}));
   const bool onnx = has_onnx_names(values);
   if (onnx) {
     const bool without_axis = values["W"].shape.size() == 2;  // of directions, where there is one
@@ -959,16 +1091,16 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
         }
     }
   }
-  JointKernels joint(values);
-  joint.split(values), joint.split(gradients);
+  Arrays absent;
+  const JointKernels joint(values);
+  joint.split(values, gradients, absent);
   // linear_query is a head's projection, or that of an additive score.
   const bool steps = any(values, decoder_names(), {"H"}) && any(values, decoder_names(), {"y_emb", "s", "v_a"});
   const bool heads = (!steps && any(values, multi_head_names(), {"in_proj", "W_Q"})) ||
                      (values.count("Q") && values.count("K")) || meta.topic == "multi_head";
   const bool decoder = !heads && any(values, decoder_names(), {"H"}) &&
                        any(values, decoder_names(), {"alpha", "c", "s", "e", "htilde", "logits"});
-  const bool separate_gates =
-      (values.count("U_r") && values.count("U_z")) || (values.count("U_i") && values.count("U_f"));
+  const bool separate_gates = has_separate_gates(values);
   const bool cell = any(values, recurrent_names(), {"U"}) || separate_gates;
   const bool recurrent = !heads && !decoder && cell && any(values, recurrent_names(), {"x"}) &&
                          any(values, recurrent_names(), {"h", "h_n"});
@@ -992,23 +1124,18 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
   else if (spelled("weight_ih") || spelled("in_proj_weight")) trace.framework = "PyTorch";
   if (onnx) trace.framework = "ONNX";
   if (joint.found()) trace.framework = "TensorFlow 1";
-  std::map<std::string, std::string> gradient_names;
-  std::string known;
-  {
-    Arrays gates = values, gate_gradients = gradients;
-    // Gates that came one by one are stacked before anything else looks like W_o.
-    if (separate_gates && !heads) {
-      known = stack_gates(gates, trace.read);
-      if (!gradients.empty() && (gradients.count("U_r") || gradients.count("U_i")))
-        stack_gates(gate_gradients, gradient_names);
-    }
-    const std::map<std::string, std::string> stacked = trace.read;
-    trace.arrays = rename(gates, table, !heads, trace, false);
-    for (const auto& [name, file] : stacked) trace.read[name] = file;
-    trace.gradients = rename(gate_gradients, table, !heads, trace, true);
-  }
-  trace.gates_by_name = joint.found_gru() ? "rzn" : known;
-  if (joint.found()) trace.read["W"] = joint.rows(true), trace.read["U"] = joint.rows(false);
+  // Gates that came one by one are stacked before anything else looks like W_o.
+  const std::string order =
+      separate_gates && !heads ? stack_gates(values, gradients, absent, trace.read) : std::string();
+  const std::map<std::string, std::string> stacked = trace.read;
+  trace.arrays = rename(values, table, !heads, trace, false);
+  for (const auto& [name, file] : stacked) trace.read[name] = file;
+  trace.gradients = rename(gradients, table, !heads, trace, true);
+  trace.absent = rename(absent, table, !heads, trace, true);
+  trace.gates_by_name = joint.found_gru() ? "rzn" : order;
+  joint.say_rows(trace.read);
+  for (auto& [name, file] : trace.read)
+    if (const auto whole = called.find(file); whole != called.end()) file = whole->second;
   if (trace.kind == TraceKind::decoder) {
     for (Arrays* bag : {&trace.arrays, &trace.gradients}) split_keras_bias(*bag);
     read_decoder(trace);

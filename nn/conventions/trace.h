@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +18,13 @@ enum class TraceKind { decoder, recurrent, multi_head, formula };
 
 // What the owner knows and says, from meta.json or a safetensors file's metadata. All of it may be empty.
 struct Meta {
-  std::string claims;                // "bahdanau2014", "luong2015", "cho2014", "pytorch", ...
-  std::string gate_order;            // "r,z,n": of the stacked weights
-  std::string layout;                // "time_major": axes 0 and 1 of sequences are exchanged when reading
-  std::string topic;                 // of a formula trace, where the names alone do not say
-  std::size_t heads = 0;             // of multi-head attention, where alpha does not show it
-  bool linear_before_reset = false;  // an attribute of ONNX's GRU
-  std::vector<std::string> ignored;  // keys of meta.json that nothing reads
+  std::string claims;                            // "bahdanau2014", "luong2015", "cho2014", "pytorch", ...
+  std::string gate_order;                        // "r,z,n": of the stacked weights
+  std::string layout;                            // "time_major": axes 0 and 1 of sequences are exchanged when reading
+  std::string topic;                             // of a formula trace, where the names alone do not say
+  std::size_t heads = 0;                         // of multi-head attention, where alpha does not show it
+  std::optional<bool> linear_before_reset = {};  // an attribute of ONNX's GRU
+  std::vector<std::string> ignored;              // keys of meta.json that nothing reads
 };
 
 // Arrays batch first under the names of docs/diagnosis.md, in the shapes of the papers: W and U stacked gate over gate,
@@ -32,6 +33,7 @@ struct Trace {
   TraceKind kind = TraceKind::formula;
   reference::Arrays arrays;
   reference::Arrays gradients;              // of the arrays with the same names; of outputs: what backward was given
+  reference::Arrays absent;                 // 1 where the file has a gradient of other gates of that parameter alone
   std::map<std::string, std::string> read;  // our name -> the name in the file
   std::vector<std::string> ignored;         // names in the file that nothing here reads
   reference::Arrays foreign;                // and what stands under them
