@@ -103,6 +103,12 @@ bool find_without_attention(Bench& bench, Report& report, const Group& group) {
   return true;
 }
 
+// A decoder of several layers, all but the top one of which start from states that are not in the file.
+bool lower_starts_are_missing(const Bench& bench, const Group& group) {
+  const bool cell = std::find(group.stages.begin(), group.stages.end(), Stage::cell) != group.stages.end();
+  return cell && bench.trace.kind == TraceKind::decoder && bench.trace.layers > 1 && !bench.there("s_0_l0");
+}
+
 void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
   bench.choose_what_is_seen();
   bench.misfits = 0;
@@ -204,7 +210,8 @@ void find(Bench& bench, Report& report, Terms& terms, const Group& group) {
   if (hits.empty() && terms.explained(group, level0, {.plain = false, .claim_kept = false})) return;
   if (hits.empty() && terms.explained(group, level0, {.misread = true})) return;
   if (hits.empty()) {
-    if (bench.misfits == bench.tried - before) nothing_fits(bench, report, group);
+    if (lower_starts_are_missing(bench, group)) report.say_lower_starts_are_missing();
+    else if (bench.misfits == bench.tried - before) nothing_fits(bench, report, group);
     else unknown(bench, report, group, tried);
     return;
   }
@@ -308,6 +315,7 @@ bool stands_in(const std::string& text, const std::string& name) {
   };
   for (std::size_t at = 0; (at = text.find(name, at)) != text.npos; ++at) {
     if (at > 0 && part_of_word(at - 1)) continue;
+    if (name == "b" && (at < 2 || text.compare(at - 2, 2, "+ ") != 0) && !part_of_word(at + 1)) continue;  // example b
     std::size_t end = at + name.size();
     if (!part_of_word(end)) return true;
     if (text[end] == '_') ++end;
@@ -320,14 +328,18 @@ bool stands_in(const std::string& text, const std::string& name) {
 void say_the_names(const Trace& trace, Verdict& verdict) {
   std::string en, zh;
   for (const auto& [name, file] : trace.read) {
+    const bool backward = name.find("_reverse") != name.npos;
     const bool parameter = name[0] == 'W' || name[0] == 'U' || name[0] == 'b' || name[0] == 'v';
-    const auto is_in = [n = name](const Finding& f) {
-      return f.error && (stands_in(f.sentence.en, n) || stands_in(f.used.en, n) || stands_in(f.paper.en, n) ||
-                         stands_in(f.fix.en, n));
+    const auto is_in = [n = name.substr(0, name.find("_reverse")), backward](const Finding& f) {
+      const bool of_backward = f.sentence.en.find("backward direction") != f.sentence.en.npos;
+      return f.error && of_backward == backward &&
+             (stands_in(f.sentence.en, n) || stands_in(f.used.en, n) || stands_in(f.paper.en, n) ||
+              stands_in(f.fix.en, n));
     };
     if (!parameter || name == file || std::none_of(verdict.findings.begin(), verdict.findings.end(), is_in)) continue;
-    en += (en.empty() ? "" : ", ") + name + " is " + file;
-    zh += (zh.empty() ? "" : "，") + name + " 即 " + file;
+    const std::string shown = name.substr(0, name.find("_reverse"));  // as the formulas of that direction call it
+    en += (en.empty() ? "" : ", ") + shown + " is " + file;
+    zh += (zh.empty() ? "" : "，") + shown + " 即 " + file;
   }
   if (!en.empty()) verdict.notes.push_back({"in the file " + en, "文件中 " + zh});
 }
@@ -355,6 +367,13 @@ Verdict diagnose(const Trace& trace, const Options& options) {
     verdict.claim = said;
   }
   say_the_names(trace, verdict);
+  const std::string what = trace.kind == TraceKind::recurrent    ? "check_reference(cell"
+                           : trace.kind == TraceKind::multi_head ? "check_reference(attention"
+                                                                 : "check_reference(decoder";
+  for (Finding& f : verdict.findings)
+    for (std::string* test : {&f.test.en, &f.test.zh})
+      if (const std::string any = "check_reference(decoder"; test->find(any) != test->npos)
+        test->replace(test->find(any), any.size(), what);
   return verdict;
 }
 

@@ -188,6 +188,44 @@ Finding finding(const std::string& output, const std::vector<std::string>& en, c
   return f;
 }
 
+// Whose rows these are, where every example has another one's, in all slices alike: what was sorted for packing and not
+// brought back. Empty where it is something else.
+std::vector<std::size_t> exchanged_examples(const Array& got, const Array& right, double tolerance) {
+  const std::size_t slices = right.dim(0), B = right.dim(1);
+  std::vector<std::size_t> whose(B, B), counts(B, 0);
+  for (std::size_t b = 0; b < B; ++b)
+    for (std::size_t from = 0; from < B && whose[b] == B; ++from) {
+      bool all = true;
+      for (std::size_t i = 0; i < slices && all; ++i)
+        all = same({copy(right.row({i, from}))}, {copy(got.row({i, b}))}, tolerance);
+      if (all) whose[b] = from, ++counts[from];
+    }
+  const bool each_once = std::all_of(counts.begin(), counts.end(), [](std::size_t n) { return n == 1; });
+  return each_once && !std::is_sorted(whose.begin(), whose.end()) ? whose : std::vector<std::size_t>();
+}
+
+Finding not_brought_back(const Whole& w, const std::string& output, const std::vector<std::size_t>& whose) {
+  bool falls = true, rises = true;
+  std::string order;
+  for (std::size_t b = 0; b < whose.size(); ++b) {
+    order += (b ? ", " : "") + std::to_string(whose[b]);
+    falls = falls && (!b || w.real(whose[b - 1]) >= w.real(whose[b]));
+    rises = rises && (!b || w.real(whose[b - 1]) <= w.real(whose[b]));
+  }
+  const bool sorted = (falls || rises) && w.real(whose.front()) != w.real(whose.back());
+  Finding f = finding(
+      output,
+      {"the rows of " + output + " are those of other examples, in the order " + order +
+       (sorted ? ": sorted by length, as for packing, and not brought back" : "")},
+      {output + " 的各行属于别的样本，次序为 " + order + (sorted ? "：为打包按长度排序之后没有恢复原来的次序" : "")},
+      output + "[:, b] = " + output + "_of_sorted[:, b]", output + "[:, order[b]] = " + output + "_of_sorted[:, b]");
+  f.code = "FINAL_OTHER_EXAMPLE";
+  f.fix = {"bring the examples back into their own order: " + output + "[:, unsorted_indices]",
+           "恢复样本原来的次序：" + output + "[:, unsorted_indices]"};
+  f.test = {"run example 0 alone: CHECK(row 0 is unchanged);", "单独运行样本 0：CHECK(第 0 行不变);"};
+  return f;
+}
+
 }  // namespace
 
 std::vector<Finding> explain_final_states(const Arrays& given, const RunDetails& right, const std::string& output,
@@ -218,6 +256,8 @@ std::vector<Finding> explain_final_states(const Arrays& given, const RunDetails&
   };
   if (!start) {
     if (wanted.dim(0) != slices || wanted.dim(1) != B || wanted.dim(2) != d) return {};
+    if (const auto whose = exchanged_examples(wanted, get(right.outputs, output), tolerance); !whose.empty())
+      return {not_brought_back(whole, output, whose)};
     for (std::size_t i = 0; i < slices; ++i) {
       const std::string slice = output + "[" + std::to_string(i) + "]";
       const Words place{slice, slice + " "};

@@ -30,6 +30,7 @@ class Report {
   void say_padding_is_not_compared();  // where it is other
   void nothing_is_open(const Group& group);
   void list_what_is_open();
+  void say_lower_starts_are_missing();
   // The stages of a decoder that none of these groups has, and what they would need.
   void say_what_is_not_checked(const std::vector<Group>& groups);
   void conclude();  // of the forward last, once

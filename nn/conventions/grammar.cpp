@@ -1026,7 +1026,9 @@ Words about_weights(const AttentionConvention& c, const AttentionConvention& rig
     say(std::string(c.mask_use == MaskUse::lower ? "the mask " : "the mask is ") + named(uses, c.mask_use).en,
         std::string("掩码") + named(uses, c.mask_use).zh);
   const auto text = [](double x) { return print(number(x)); };
-  if (c.mask_use == MaskUse::lower) say("by " + text(-c.mask_fill), "降低 " + text(-c.mask_fill));
+  if (c.mask_use == MaskUse::lower && c.mask_fill > 0)
+    say("by -" + text(c.mask_fill) + ", which raises them", "降低 -" + text(c.mask_fill) + "，实为升高");
+  else if (c.mask_use == MaskUse::lower) say("by " + text(-c.mask_fill), "降低 " + text(-c.mask_fill));
   else if (c.mask_fill != right.mask_fill)
     say("masked scores are " + text(c.mask_fill) + " where -infinity belongs",
         "被遮住的分数取 " + text(c.mask_fill) + "，应为 -∞");
@@ -1137,6 +1139,7 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
     *side = (zh ? where.zh + "，" : where.en + ", ") + text;
   }
   if (m.rule->code == std::string("OTHER_AXIS")) f.kind = Kind::axis;
+  if (f.code.find("_MASK_") != f.code.npos) f.kind = Kind::mask;
   const std::string size = size_in(*m.replacement, plan.scene());
   if (m.rule->code == std::string("SCALED") && !size.empty())
     f.sentence.en += ", " + size, f.sentence.zh += "，即 " + size;

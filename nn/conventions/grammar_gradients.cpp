@@ -11,6 +11,7 @@
 
 #include "nn/conventions/grammar.h"
 #include "nn/conventions/grammar_misread.h"
+#include "nn/conventions/sizes.h"
 
 namespace gradus::diagnosis {
 
@@ -228,6 +229,7 @@ template <std::size_t part, int lag> bool part_of_other_step(const Way& w, Grid&
 const Said keep_edge = {"let the gradient of %p flow into %c as well", "让 %p 的梯度也流入 %c"};
 const Said right_slope = {"derive %p again, by hand or with the gradient check",
                           "重新推导 %p 的导数，并用梯度检查核对"};
+const Said right_factor = {"what flows into %c is the gradient of %p times %o", "流入 %c 的是 %p 的梯度乘以 %o"};
 const Said add_all = {"add up every step, position and example: +=", "对每一步、每个位置、每个样本累加：+="};
 
 const std::vector<SlopeRule>& slope_rules() {
@@ -438,11 +440,24 @@ const std::vector<SlopeRule>& slope_rules() {
        1,
        {"%p is a product: on the way into %c the other factor, %o, is missing",
         "%p 是乘积：流入 %c 时缺少另一个因子 %o"},
-       right_slope,
+       right_factor,
        [](const Way& w, Grid& dx) {
          if (w.whole() || w.term.op != Op::times || w.dy.size() != dx.size()) return false;
          dx.x = w.dy.x;
          return true;
+       }},
+      {"SCALE_MISSING",
+       1,
+       {"the scale of %p is missing on the way into %c: %f", "流入 %c 时缺少 %p 的缩放系数：%f"},
+       {"what flows into %c is the gradient of the scaled product times %f and the other vector",
+        "流入 %c 的是缩放之后乘积的梯度乘以 %f，再乘另一个向量"},
+       [](const Way& w, Grid& dx) {
+         if (w.whole() || w.term.op != Op::dot || w.plan.uses(&w.term).size() != 1) return false;
+         const Node& user = *w.plan.uses(&w.term)[0].first;
+         double scale = 1;
+         for (const Term& t : user.in)
+           if (user.op == Op::times && t->op == Op::number) scale *= t->number;
+         return scale != 0 && multiplied_by(dx, 1 / scale);
        }},
       {"OUTER_FACTOR_MISSING",
        2,
@@ -459,7 +474,7 @@ const std::vector<SlopeRule>& slope_rules() {
        2,
        {"%p is a product: on the way into %c it is multiplied by %c itself, not by %o",
         "%p 是乘积：流入 %c 时乘的是 %c 自己，而不是 %o"},
-       right_slope,
+       right_factor,
        [](const Way& w, Grid& dx) {
          if (w.whole() || w.term.op != Op::times || w.dy.size() != dx.size() || w.value(w.place).size() != dx.size())
            return false;
@@ -470,7 +485,7 @@ const std::vector<SlopeRule>& slope_rules() {
        2,
        {"%p is a product: on the way into %c it is multiplied by 1 minus %o, not by %o",
         "%p 是乘积：流入 %c 时乘的是 1 减 %o，而不是 %o"},
-       right_slope,
+       right_factor,
        [](const Way& w, Grid& dx) {
          if (w.whole() || w.term.op != Op::times || w.term.in.size() != 2 || w.dy.size() != dx.size() ||
              w.value(1 - w.place).size() != dx.size())
@@ -482,7 +497,7 @@ const std::vector<SlopeRule>& slope_rules() {
        2,
        {"%p is a product: on the way into %c the other factor, %o, is read at the step after",
         "%p 是乘积：流入 %c 时另一个因子 %o 取自后一步"},
-       right_slope,
+       right_factor,
        [](const Way& w, Grid& dx) {
          return with_other_factor(w, dx, [](const Term& other) { return at_other_step(*other, -1); });
        }},
@@ -490,7 +505,7 @@ const std::vector<SlopeRule>& slope_rules() {
        2,
        {"%p is a product: on the way into %c the other factor, %o, is read at the step before",
         "%p 是乘积：流入 %c 时另一个因子 %o 取自前一步"},
-       right_slope,
+       right_factor,
        [](const Way& w, Grid& dx) {
          return with_other_factor(w, dx, [](const Term& other) { return at_other_step(*other, 1); });
        }},
@@ -498,7 +513,7 @@ const std::vector<SlopeRule>& slope_rules() {
        2,
        {"%p is a product: on the way into %c the other factor, %o, lacks its function",
         "%p 是乘积：流入 %c 时另一个因子 %o 少了函数"},
-       right_slope,
+       right_factor,
        [](const Way& w, Grid& dx) {
          return with_other_factor(w, dx,
                                   [](const Term& other) { return other->op == Op::apply ? other->in[0] : nullptr; });
@@ -507,7 +522,7 @@ const std::vector<SlopeRule>& slope_rules() {
        2,
        {"%p is a product: on the way into %c what the other factor's matrix multiplies stands in its place",
         "%p 是乘积：流入 %c 时用的是另一个因子的矩阵所乘的量"},
-       right_slope,
+       right_factor,
        [](const Way& w, Grid& dx) {
          return with_other_factor(w, dx, [](const Term& other) -> Term {
            const Term& first = other->op == Op::sum ? other->in[0] : other;
@@ -518,19 +533,19 @@ const std::vector<SlopeRule>& slope_rules() {
        3,
        {"%p is a product: on the way into %c another gate stands in the place of %o",
         "%p 是乘积：流入 %c 时乘的是另一个门，而不是 %o"},
-       right_slope,
+       right_factor,
        with_gate<0>},
       {"FACTOR_OTHER_GATE",
        3,
        {"%p is a product: on the way into %c another gate stands in the place of %o",
         "%p 是乘积：流入 %c 时乘的是另一个门，而不是 %o"},
-       right_slope,
+       right_factor,
        with_gate<1>},
       {"FACTOR_OTHER_GATE",
        3,
        {"%p is a product: on the way into %c another gate stands in the place of %o",
         "%p 是乘积：流入 %c 时乘的是另一个门，而不是 %o"},
-       right_slope,
+       right_factor,
        with_gate<2>},
       {"FACTOR_TOO_MANY",
        4,
@@ -1541,7 +1556,10 @@ class Explanation {
       if (!factor) continue;
       char text[40];
       const auto end = std::to_chars(text, text + sizeof text, *factor, std::chars_format::general, 4).ptr;
-      const std::string number(text, end);
+      std::string number(text, end);
+      const std::size_t heads = given_.kind == TraceKind::multi_head ? given_.model->heads.heads : 0;
+      if (const std::string size = as_size(*factor, *given_.inputs, heads, 1e-6); !size.empty())
+        number += " (" + size + ")";
       fitted_.push_back({"SCALED",
                          6,
                          {kept("the gradient that flows from %p into %c is multiplied by " + number),
@@ -1918,8 +1936,8 @@ class Explanation {
       std::string& list = is_wrong ? wrong : right;
       list += (list.empty() ? "grad_" : ", grad_") + given_.shown(name);
     }
-    return {wrong + " as given" + (right.empty() ? "" : "; right: " + right),
-            "所给的 " + wrong + (right.empty() ? "" : "；正确的有 " + right)};
+    return {wrong + " as given" + (right.empty() ? "" : " (" + right + " agree)"),
+            "所给的 " + wrong + (right.empty() ? "" : "（" + right + " 相符）")};
   }
 
   // The plainest of what agrees, with the names of those that differ in a gradient that is not in the trace.

@@ -904,7 +904,8 @@ Field scale_field() {
   Field f{"scale",
           {Stage::score, Stage::weights},
           {"the scale of the scores", "分数的缩放"},
-          {"scores that differ, so that their scale shows", "彼此不同的分数，这样才能看出缩放"},
+          {"scores that differ, so that their scale shows, and a T_enc that is not the keys' size",
+           "分数各不相同、能显出缩放的输入，且 T_enc 不等于键的维数"},
           {}};
   f.options = {
       usual(),
@@ -1309,6 +1310,22 @@ std::vector<Field> weight_fields() {
        .apply = [](Model& m, const Arrays& a) { return attention(m).mask_use = MaskUse::add, padded(a); },
        .sentence = {"the mask itself (1 and 0) is added to the scores", "把掩码本身（1 和 0）加到了分数上"},
        .used = "alpha = softmax(e + mask)",
+       .paper = paper,
+       .fix = fill,
+       .test = pads},
+      {.id = "add_inverted",
+       .code = "MASK_ADDED",
+       .kind = Kind::mask,
+       .apply =
+           [](Model& m, const Arrays& a) {
+             attention(m).mask_use = MaskUse::lower, attention(m).mask_fill = 1;
+             return padded(a);
+           },
+       .sentence =
+           {"the mask of the padding (1 there, 0 elsewhere) is added to the scores as a number: padding is raised "
+            "by 1",
+            "填充的掩码（填充处为 1，其余为 0）被当作数值加到了分数上：填充位置反而加了 1"},
+       .used = "alpha = softmax(e + (1 - mask))",
        .paper = paper,
        .fix = fill,
        .test = pads},
