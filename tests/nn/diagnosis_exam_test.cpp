@@ -244,6 +244,13 @@ TEST_CASE("diagnosis exam: a framework's name is a claim, by what the parameters
   CHECK(parse_meta("{\"claim\": \"keras\"}").claims == "keras");
   CHECK(parse_meta("{\"claim\": \"keras\"}").ignored.empty());
   CHECK_THROWS(diagnose(keras, {.claim = "kerras"}));
+  // ONNX's attribute is a claim; without it either kind is meant, and the numbers tell which.
+  Trace onnx = read_trace(right + "onnx_of_either_kind.safetensors");
+  CHECK(diagnose(onnx, {.claim = "onnx"}).claim == "onnx_lbr1");
+  onnx.meta.linear_before_reset = false;
+  CHECK(diagnose(onnx, {.claim = "onnx"}).code() == "GRU_RESET_AFTER");
+  CHECK(diagnose(read_trace(right + "keras_of_either_kind.safetensors"), {.claim = "keras"}).claim ==
+        "keras_reset_before");
 }
 
 TEST_CASE("diagnosis exam: TensorFlow's forget bias on the wrong gates") {

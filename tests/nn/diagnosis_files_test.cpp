@@ -28,6 +28,7 @@ using namespace gradus;
 using namespace gradus::diagnosis;
 using reference::Array;
 using reference::Arrays;
+using reference::Dims;
 using testing::check_chinese;
 
 namespace {
@@ -203,6 +204,58 @@ TEST_CASE("trace: TensorFlow 1's kernels over [x, h] are split, their gradients 
   plain["kernel"] = joint(plain.at("W"), plain.at("U")), plain["bias"] = plain.at("b");
   for (const char* name : {"W", "U", "b"}) plain.erase(name);
   CHECK(diagnose(make_trace(plain, meta)).exit_status() == 1);
+}
+
+TEST_CASE("trace: layers and directions are read in every spelling of a cell's parameters, behind any path") {
+  const Trace made = make_example({.kind = TraceKind::recurrent, .layers = 2, .directions = 2, .biases = 1},
+                                  {{"gate_order", "rzn"}, {"reset", "before"}}, 4);
+  const auto rows = [](const Array& a, std::size_t from, std::size_t to) {  // of three blocks
+    const std::size_t n = a.data.size() / 3;
+    Dims shape = a.shape;
+    shape[0] = shape[0] / 3 * (to - from);
+    const auto start = a.data.begin();
+    return Array(shape, {start + static_cast<std::ptrdiff_t>(from * n), start + static_cast<std::ptrdiff_t>(to * n)});
+  };
+  const auto over = [](const Array& W, const Array& U) {  // TensorFlow 1's (d_in + d, columns)
+    Array kernel = transposed(W);
+    const Array below = transposed(U);
+    kernel.data.insert(kernel.data.end(), below.data.begin(), below.data.end());
+    kernel.shape[0] += below.shape[0];
+    return kernel;
+  };
+  for (const std::string spelling : {"Keras", "gates", "TensorFlow 1"})
+    for (const std::string path : {"", "model.attn."}) {
+      CAPTURE(spelling);
+      CAPTURE(path);
+      Arrays a = made.arrays;
+      for (const auto& [ours, theirs] : {std::pair<std::string, std::string>("", "_l0"),
+                                         {"_l1", "_l1"},
+                                         {"_reverse", "_l0_reverse"},
+                                         {"_l1_reverse", "_l1_backward"}}) {
+        const Array W = a.at("W" + ours), U = a.at("U" + ours), b = a.at("b" + ours);
+        for (const char* name : {"W", "U", "b"}) a.erase(name + ours);
+        const auto put = [&, at = theirs](const std::string& name, const Array& x) { a[path + name + at] = x; };
+        if (spelling == "Keras") {
+          put("kernel", transposed(W)), put("recurrent_kernel", transposed(U)), put("bias", b);
+        } else if (spelling == "gates") {
+          for (std::size_t k = 0; k < 3; ++k) {
+            const std::string gate = std::string("_") + "run"[k];
+            put("W" + gate, rows(W, k, k + 1)), put("U" + gate, rows(U, k, k + 1)), put("b" + gate, rows(b, k, k + 1));
+          }
+        } else {
+          put("gates.kernel", over(rows(W, 0, 2), rows(U, 0, 2))), put("gates.bias", rows(b, 0, 2));
+          put("candidate.kernel", over(rows(W, 2, 3), rows(U, 2, 3))), put("candidate.bias", rows(b, 2, 3));
+        }
+      }
+      const Trace read = make_trace(a);
+      for (const auto& [name, x] : made.arrays) {
+        CAPTURE(name);
+        REQUIRE(read.arrays.count(name));
+        CHECK(read.arrays.at(name).data == x.data);
+      }
+      CHECK(read.ignored.empty());
+      CHECK(diagnose(read).code() == "");
+    }
 }
 
 TEST_CASE("trace: what the owner says is understood in the letters of every framework, or refused") {
@@ -425,6 +478,7 @@ TEST_CASE("trace: what is missing or misshaped is named, with the shape that is 
   Options options;
   options.claim = "bahdanau2041";
   CHECK(error_of([&] { (void)diagnose(make_trace(decoder()), options); }).find("bahdanau2014") != std::string::npos);
+  CHECK(error_of([&] { (void)diagnose(make_trace(decoder()), options); }).find("keras, onnx") != std::string::npos);
 }
 
 TEST_CASE("trace: files that cannot be used give exit status 3 and a reason, at once") {

@@ -19,6 +19,7 @@ using reference::Arrays;
 namespace {
 
 const std::string traces = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/traces/";
+const std::string right = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/right/";
 
 }  // namespace
 
@@ -268,6 +269,45 @@ TEST_CASE("diagnosis: gradients that cannot be checked are not passed over in si
     CHECK(v.code() == "");
     CHECK(noted(v).find(row.says) != std::string::npos);
   }
+}
+
+TEST_CASE("diagnosis: gradients of some gates alone are judged for those gates") {
+  const struct {
+    const char *file, *gradient, *gates;
+  } rows[] = {{"gradient_of_gates_bias_alone", "b", "r, z"},
+              {"gradient_of_candidate_kernel_alone", "U", "n"},
+              {"gradient_of_gates_kernel_alone", "W", "r, z"},
+              {"gradients_of_two_gates", "W", "r, n"}};
+  for (const auto& row : rows) {
+    const std::string file = row.file;
+    CAPTURE(file);
+    Trace trace = read_trace(right + file + ".safetensors");
+    REQUIRE(trace.absent.count(row.gradient));
+    const Verdict as_it_is = diagnose(trace);
+    CHECK(as_it_is.code() == "");
+    CHECK(as_it_is.text().find("agree with central differences") != std::string::npos);
+    for (double& x : trace.gradients.at(row.gradient).data) x *= 3;
+    const Verdict v = diagnose(trace);
+    INFO(v.text());
+    REQUIRE(v.find("GRAD_BLOCK_SCALED"));
+    CHECK(v.find("GRAD_BLOCK_SCALED")->sentence.en.find(std::string("the block of ") + row.gates + " is 3 times") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("diagnosis: where a loss cannot be followed, what it reaches is not judged, and found right where it is") {
+  for (const char* file :
+       {"loss_on_logits_without_readout", "unseen_readout_in_another_order", "loss_on_unseen_output_of_heads"}) {
+    CAPTURE(file);
+    const Verdict v = diagnose(read_trace(right + std::string(file) + ".safetensors"));
+    CHECK(v.code() == "");
+    CHECK(v.text().find("the gradients were not checked: grad_") != std::string::npos);
+  }
+  Trace trace = read_trace(right + "loss_on_logits_without_readout.safetensors");
+  const Array c = trace.gradients.at("c");
+  const Array W = trace.gradients.at("W");
+  trace.gradients = {{"c", c}, {"W", W}};
+  CHECK(diagnose(trace).exit_status() == 1);  // the loss is on c alone: then that of W is another one
 }
 
 TEST_CASE("diagnosis: gradients of sequences are turned with them when time comes first") {
