@@ -142,6 +142,25 @@ bool is_of_another_layer(const Arrays& values, const std::string& name) {
   return linear || (elsewhere && !here);
 }
 
+// Gradients come under the names of their parameters, "gates/kernel:0", or under shorter ones: "gates.kernel", "kernel".
+void name_as_values(Arrays& gradients, const Arrays& values) {
+  for (const auto& [name, g] : Arrays(gradients)) {
+    if (values.count(name)) continue;
+    const OfLayer own = of_layer(with_dots(name));
+    std::vector<std::string> same, not_of_encoder;
+    for (const auto& [other, a] : values) {
+      const OfLayer its = of_layer(with_dots(other));
+      if (its.layer != own.layer || (its.stem != own.stem && !its.stem.ends_with("." + own.stem))) continue;
+      same.push_back(other);
+      if (its.stem.find("encoder.") == std::string::npos) not_of_encoder.push_back(other);
+    }
+    if (same.size() > 1) same = not_of_encoder;
+    if (same.size() != 1 || gradients.count(same[0])) continue;
+    auto part = gradients.extract(name);
+    part.key() = same[0], gradients.insert(std::move(part));
+  }
+}
+
 // ---- shapes
 
 std::string shown(const std::string& name, const Array& a) { return name + " " + to_string(a.shape); }
@@ -1067,6 +1086,7 @@ Trace make_trace(Arrays raw, const Meta& meta, bool single) {
     if (name.rfind("grad_", 0) == 0) gradients[name.substr(5)] = a;
     else values[name] = a;
   }
+  name_as_values(gradients, values);
   for (const auto& [name, a] : Arrays(values)) {
     if (!is_of_another_layer(values, name)) continue;
     trace.ignored.push_back(name), trace.foreign[name] = a;

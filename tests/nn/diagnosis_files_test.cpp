@@ -199,6 +199,9 @@ TEST_CASE("trace: TensorFlow 1's kernels over [x, h] are split, their gradients 
   CHECK(read.read.at("U") == "kernel[7:]");
   CHECK(read.ignored == std::vector<std::string>{"encoder/lstm_cell/bias:0", "encoder/lstm_cell/kernel:0"});
   CHECK(diagnose(read).code() == "");
+  a["grad_kernel"] = a.at("grad_decoder/lstm_cell/kernel:0");
+  a.erase("grad_decoder/lstm_cell/kernel:0");
+  CHECK(make_trace(a, meta).gradients.at("U").data == made.arrays.at("U").data);
   // Without the 1, the claim is not kept.
   Arrays plain = make_example({.gates = 4, .biases = 1}, {{"gate_order", "igfo"}}, 8).arrays;
   plain["kernel"] = joint(plain.at("W"), plain.at("U")), plain["bias"] = plain.at("b");
