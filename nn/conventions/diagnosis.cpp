@@ -82,17 +82,19 @@ void look_at_the_start(const Bench& bench, Report& report) {
   }
 }
 
-// A trace without weights, contexts or parameters of a score may come from a decoder without attention. Then nothing
-// between the encoder states and the outputs has to be searched.
+// A trace without weights, contexts or parameters of a score may come from a decoder without attention, or show nothing
+// of it. Then nothing between the encoder states and the outputs has to be searched.
 bool find_without_attention(Bench& bench, Report& report, const Group& group) {
   const auto has_stage = [&](Stage s) {
     return std::find(group.stages.begin(), group.stages.end(), s) != group.stages.end();
   };
-  if (bench.trace.kind != TraceKind::decoder || !has_stage(Stage::context) || !has_stage(Stage::cell)) return false;
+  if (bench.trace.kind != TraceKind::decoder || !has_stage(Stage::context)) return false;
   for (const char* name : {"e", "alpha", "c", "htilde", "W_a", "U_a", "v_a", "W_c"})
     if (bench.there(name)) return false;
-  Group bare{{Stage::cell}, group.outputs, {}};
-  if (has_stage(Stage::readout)) bare.stages.push_back(Stage::readout);
+  Group bare{{}, group.outputs, {}};
+  for (Stage stage : {Stage::cell, Stage::readout})
+    if (has_stage(stage)) bare.stages.push_back(stage);
+  if (bare.stages.empty()) return false;
   bare.fields = fields_of(bench, bare.stages);
   bench.choose_what_is_seen();
   std::vector<Scored> scored;
@@ -244,7 +246,8 @@ Verdict judge(const Trace& trace, const Options& options) {
   if (trace.kind == TraceKind::decoder)
     look_at_the_start(bench, report), look_at_weights(bench, report), look_at_loss(bench, report);
   report.conclude();
-  if (options.gradients && !trace.gradients.empty() && !report.named_unknown && !report.forward_differs) {
+  if (options.gradients && !trace.gradients.empty() && !report.named_unknown && !report.forward_differs &&
+      !report.forward_is_open) {
     report.tell_by_gradients();
     check_gradients(trace, bench.model(), bench.single, guessed_outputs(bench, groups), report.verdict);
   }

@@ -14,6 +14,7 @@ class Report {
   std::optional<BehindTheEnd> padding;  // what h holds behind the end where that is neither 0 nor the last state
   bool named_unknown = false;
   bool forward_differs = false;  // in a way that the model of the gradients does not have
+  bool forward_is_open = false;  // some stage cannot be checked for want of its parameters
 
   // Which of these hits it is: the fewest mistakes win, and what this input cannot tell from them is open.
   void settle(const Group& group, std::vector<Scored> hits, const std::vector<Scored>& tried);

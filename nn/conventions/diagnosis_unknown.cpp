@@ -182,10 +182,32 @@ std::pair<Kind, Words> kind_from_invariants(Bench& bench, const Group& group, co
   return {Kind::convention, {}};
 }
 
+// Without parameters a score can only be a dot product. Where that does not fit, they may just not have been dumped: no
+// mistake shows.
+bool left_without_its_score(const Bench& bench, Report& report, const Group& group) {
+  if (bench.trace.kind != TraceKind::decoder || bench.holes ||
+      std::find(group.stages.begin(), group.stages.end(), Stage::score) == group.stages.end())
+    return false;
+  for (const char* name : {"W_a", "U_a", "v_a"})
+    if (bench.there(name)) return false;
+  const Words where = bench.where_of(group);
+  const bool gradients = !bench.trace.gradients.empty();
+  report.verdict.notes.push_back({"not checked: " + where.en + (gradients ? " and the gradients" : "") +
+                                      "; no dot product gives these numbers, and the parameters of another score "
+                                      "(W_a, U_a, v_a) are missing",
+                                  "没有检查" + where.zh + (gradients ? "和梯度" : "") +
+                                      "：点积得不到这些数值，而其他打分函数的参数（W_a、U_a、v_a）缺失"});
+  report.verdict.claim_is_open = true;
+  report.forward_is_open = true;
+  report.nothing_is_open(group);
+  return true;
+}
+
 }  // namespace
 
 void unknown(Bench& bench, Report& report, const Group& group, const std::vector<Scored>& tried) {
   if (differs_by_rounding(bench, report, group, tried)) return;
+  if (left_without_its_score(bench, report, group)) return;
   double best = infinite;
   for (const Scored& s : tried) best = std::min(best, s.residual);
   report.named_unknown = true;
@@ -214,6 +236,7 @@ void unknown(Bench& bench, Report& report, const Group& group, const std::vector
 }
 
 void nothing_fits(const Bench& bench, Report& report, const Group& group) {
+  if (left_without_its_score(bench, report, group)) return;
   const Words where = bench.where_of(group);
   const bool reads_input = std::any_of(group.stages.begin(), group.stages.end(), [](Stage s) {
     return s == Stage::cell || s == Stage::attentional || s == Stage::readout;

@@ -87,7 +87,8 @@ void look_at_weights(const Bench& bench, Report& report) {
     const Field& mask = bench.fields_named("mask");
     report.verdict.open.push_back({"mask", mask.what, mask.tell});
   }
-  if (!bench.there("alpha") || queries) return;
+  const bool follow_from_scores = queries && !(report.forward_is_open && !bench.there("e"));
+  if (!bench.there("alpha") || follow_from_scores) return;
   report.verdict.checked = true;
   const auto seen = seen_in_weights(bench);
   if (!seen) {

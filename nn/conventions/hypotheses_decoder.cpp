@@ -29,6 +29,74 @@ template <What... joined> Option readout(const char* id, const char* code, Level
   return o;
 }
 
+// Columns that a part needs in W_o; 0 where the trace does not tell.
+std::size_t width_of(What what, const Arrays& a) {
+  const auto last = [&](const char* name) { return has(a, name) ? get(a, name).shape.back() : 0; };
+  if (what == What::y_emb) return last("y_emb");
+  if (what == What::context) return last("c");
+  if (what == What::attentional) return has(a, "W_c") ? get(a, "W_c").dim(0) : last("htilde");
+  return has(a, "s") ? last("s") : last("s_0");
+}
+
+// Whether W_o has the columns of all these parts joined, or of each of them where they may be added.
+bool goes_with_readout(std::initializer_list<What> joined, const Arrays& a) {
+  const std::size_t columns = get(a, "W_o").shape.back();
+  std::size_t sum = 0;
+  bool may_be_added = true;
+  for (What what : joined) {
+    const std::size_t width = width_of(what, a);
+    if (width == 0) return what != What::attentional;
+    sum += width;
+    may_be_added = may_be_added && width == columns && what != What::attentional;
+  }
+  return sum == columns || may_be_added;
+}
+
+// The logits from several parts joined, in this order: any of them may be meant.
+template <What... joined> Option joined_readout() {
+  const auto reads = [](What what) { return ((joined == what) || ...); };
+  const auto list = [](const char* between, auto name_of) {
+    std::string text;
+    ((text += (text.empty() ? "" : between) + std::string(name_of(joined))), ...);
+    return text;
+  };
+  static const std::string id = list(",", [](What what) {
+    return what == What::state ? "s" : what == What::y_emb ? "y" : what == What::context ? "c" : "htilde";
+  });
+  static const std::string parts_joined =
+      "[" +
+      list("; ",
+           [](What what) {
+             return what == What::state ? "s_t" : what == What::y_emb ? "y" : what == What::context ? "c_t" : "s~_t";
+           }) +
+      "]";
+  static const std::string en = "the logits come from " + parts_joined, zh = "logits 由 " + parts_joined + " 得到",
+                           used = "logits = W_o " + parts_joined;
+  Option o = readout<joined...>(id.c_str(),
+                                reads(What::attentional) ? "READOUT_HTILDE_JOINED"
+                                : !reads(What::context)  ? "READOUT_WITHOUT_CONTEXT"
+                                : !reads(What::state)    ? "READOUT_WITHOUT_STATE"
+                                                         : "READOUT_STATE_CONTEXT",
+                                Level::choice, {en.c_str(), zh.c_str()}, used.c_str());
+  o.apply = [](Model& m, const Arrays& a) {
+    m.decoder.readout = parts<joined...>();
+    m.decoder.readout_form = Readout::linear;
+    return has(a, "W_o") && !has(a, "U_o") && goes_with_readout({joined...}, a);
+  };
+  return o;
+}
+
+// Two or three parts in all their orders, behind those that stand in front.
+template <What a, What b, What... front> void orders_of_two(std::vector<Option>& to) {
+  to.push_back(joined_readout<front..., a, b>());
+  to.push_back(joined_readout<front..., b, a>());
+}
+template <What a, What b, What c, What... front> void orders_of_three(std::vector<Option>& to) {
+  orders_of_two<b, c, front..., a>(to);
+  orders_of_two<a, c, front..., b>(to);
+  orders_of_two<a, b, front..., c>(to);
+}
+
 // Replaces the parts of one kind by the same ones of another step.
 bool shift(Parts& list, What what, int lag) {
   bool found = false;
@@ -154,11 +222,24 @@ std::vector<Field> input_fields() {
        .apply =
            [](Model& m, const Arrays&) {
              std::reverse(m.decoder.cell_input.begin(), m.decoder.cell_input.end());
-             return m.decoder.cell_input.size() > 1;
+             return m.decoder.cell_input.size() > 1 && m.decoder.cell_input.front() != htilde_prev;
            },
        .sentence = {"the cell's input is joined as [context; y]", "循环单元的输入按 [上下文；y] 拼接"},
        .used = "x_t = [c; y]",
        .paper = "x_t = [y; c]",
+       .fix = {"nothing to fix; exchange the columns of W when you move weights", "无需修改；迁移权重时交换 W 的列块"},
+       .test = check},
+      {.id = "attentional_first",
+       .code = "CELL_INPUT_ORDER",
+       .level = Level::benign,
+       .apply =
+           [](Model& m, const Arrays&) {
+             std::reverse(m.decoder.cell_input.begin(), m.decoder.cell_input.end());
+             return m.decoder.cell_input.front() == htilde_prev;
+           },
+       .sentence = {"the cell's input is joined as [s~; y]", "循环单元的输入按 [s~；y] 拼接"},
+       .used = "x_t = [s~_{t-1}; y_{t-1}]",
+       .paper = "x_t = [y_{t-1}; s~_{t-1}]",
        .fix = {"nothing to fix; exchange the columns of W when you move weights", "无需修改；迁移权重时交换 W 的列块"},
        .test = check},
   };
@@ -501,36 +582,25 @@ std::vector<Field> readout_fields() {
                                  "logits = W_o s~_t"),
       readout<What::state>("s", "READOUT_WITHOUT_CONTEXT", c,
                            {"the logits come from the state alone", "logits 只由状态得到"}, "logits = W_o s_t"),
-      readout<What::state, What::context>("s,c", "READOUT_STATE_CONTEXT", c,
-                                          {"the logits come from [s_t; c_t]", "logits 由 [s_t; c_t] 得到"},
-                                          "logits = W_o [s_t; c_t]"),
-      readout<What::context, What::state>("c,s", "READOUT_STATE_CONTEXT", c,
-                                          {"the logits come from [c_t; s_t]", "logits 由 [c_t; s_t] 得到"},
-                                          "logits = W_o [c_t; s_t]"),
-      readout<What::state, What::y_emb, What::context>(
-          "s,y,c", "READOUT_STATE_CONTEXT", c, {"the logits come from [s_t; y; c_t]", "logits 由 [s_t; y; c_t] 得到"},
-          "logits = W_o [s_t; y; c_t]"),
-      readout<What::state, What::context, What::y_emb>(
-          "s,c,y", "READOUT_STATE_CONTEXT", c, {"the logits come from [s_t; c_t; y]", "logits 由 [s_t; c_t; y] 得到"},
-          "logits = W_o [s_t; c_t; y]"),
-      readout<What::y_emb, What::state, What::context>(
-          "y,s,c", "READOUT_STATE_CONTEXT", c, {"the logits come from [y; s_t; c_t]", "logits 由 [y; s_t; c_t] 得到"},
-          "logits = W_o [y; s_t; c_t]"),
-      readout<What::y_emb, What::context, What::state>(
-          "y,c,s", "READOUT_STATE_CONTEXT", c, {"the logits come from [y; c_t; s_t]", "logits 由 [y; c_t; s_t] 得到"},
-          "logits = W_o [y; c_t; s_t]"),
-      readout<What::context, What::y_emb, What::state>(
-          "c,y,s", "READOUT_STATE_CONTEXT", c, {"the logits come from [c_t; y; s_t]", "logits 由 [c_t; y; s_t] 得到"},
-          "logits = W_o [c_t; y; s_t]"),
-      readout<What::context, What::state, What::y_emb>(
-          "c,s,y", "READOUT_STATE_CONTEXT", c, {"the logits come from [c_t; s_t; y]", "logits 由 [c_t; s_t; y] 得到"},
-          "logits = W_o [c_t; s_t; y]"),
       readout<What::context>("c", "READOUT_WITHOUT_STATE", Level::error,
                              {"the logits come from the context alone", "logits 只由上下文得到"}, "logits = W_o c_t"),
-      readout<What::state, What::y_emb>("s,y", "READOUT_WITHOUT_CONTEXT", c,
-                                        {"the logits come from [s_t; y]", "logits 由 [s_t; y] 得到"},
-                                        "logits = W_o [s_t; y]"),
   };
+  std::vector<Option>& list = fields.back().options;
+  constexpr What s = What::state, y = What::y_emb, context = What::context, htilde = What::attentional;
+  orders_of_two<s, context>(list);
+  orders_of_three<s, y, context>(list);
+  orders_of_two<s, y>(list);
+  orders_of_two<y, context>(list);
+  orders_of_two<htilde, s>(list);
+  orders_of_two<htilde, y>(list);
+  orders_of_two<htilde, context>(list);
+  orders_of_three<htilde, s, y>(list);
+  orders_of_three<htilde, s, context>(list);
+  orders_of_three<htilde, y, context>(list);
+  orders_of_three<s, y, context, htilde>(list);
+  orders_of_three<htilde, y, context, s>(list);
+  orders_of_three<htilde, s, context, y>(list);
+  orders_of_three<htilde, s, y, context>(list);
   Option none;
   none.id = "no_readout", none.level = Level::benign;
   none.apply = [](Model&, const Arrays& a) { return !has(a, "W_o"); };

@@ -992,6 +992,31 @@ void read_recurrent(Trace& trace) {
   need_finite(a, {"h", "c", "h_n", "c_n", "start"});
 }
 
+// What needs a projection that is missing cannot be checked, and says nothing against the rest.
+void leave_out_what_no_projection_gives(Trace& trace) {
+  Arrays& a = trace.arrays;
+  if (!find(a, "W_Q") && !find(a, "W_K") && !find(a, "W_V")) return;
+  std::string missing;
+  std::vector<const char*> open;
+  for (const char* name : {"W_Q", "W_K"})
+    if (!find(a, name)) missing += (missing.empty() ? "" : ", ") + std::string(name), open = {"alpha", "output"};
+  if (!find(a, "W_V")) {
+    missing += (missing.empty() ? "" : ", ") + std::string("W_V");
+    if (open.empty()) open = {"output"};
+  }
+  if (missing.empty()) return;
+  std::string en, zh;
+  const auto say = [&](const char* more, const char* more_zh) {
+    en += (en.empty() ? "" : ", ") + std::string(more), zh += (zh.empty() ? "" : "、") + std::string(more_zh);
+  };
+  for (const char* name : open)
+    if (a.erase(name)) say(name, name);
+  if (!trace.gradients.empty()) trace.gradients.clear(), say("the gradients", "梯度");
+  if (!en.empty())
+    trace.notes.push_back({"not checked, as arrays are missing (" + missing + "): " + en,
+                           "因缺少数组（" + missing + "）而没有检查：" + zh});
+}
+
 void read_multi_head(Trace& trace) {
   Arrays& a = trace.arrays;
   if (auto memory = a.find("memory"); memory != a.end()) {
@@ -1033,6 +1058,7 @@ void read_multi_head(Trace& trace) {
       bag->erase("in_proj_bias");
     }
   }
+  leave_out_what_no_projection_gives(trace);
   const std::size_t B = get(a, "query").shape[0], T_k = get(a, "key").shape[1];
   complete_mask(a, B, T_k);
   Symbols is;

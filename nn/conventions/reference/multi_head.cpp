@@ -78,7 +78,6 @@ MultiHead multi_head_attention(const MultiHeadConvention& convention, const Arra
   const std::size_t heads = convention.heads;
   Array q = split_heads(convention.split, heads, project(arrays, "Q", query));
   const Array k = split_heads(convention.split, heads, project(arrays, "K", key));
-  const Array v = split_heads(convention.split, heads, project(arrays, "V", value));
   if (convention.scale_by_model_size)
     for (double& x : q.data) x /= std::sqrt(static_cast<double>(heads));
   AttentionConvention attention = convention.attention;
@@ -92,9 +91,11 @@ MultiHead multi_head_attention(const MultiHeadConvention& convention, const Arra
     const Array calm(out.scores.shape, still->weights.data);
     out.weights = weights_along(slope, attention.temperature, calm, still->scores, out.scores);
   }
-  const Array context = contexts(attention, out.weights, v, mask ? &head_mask : nullptr);
-  out.output = merge_heads(convention.merge, heads, context);
-  if (convention.output_projection) out.output = project(arrays, "O", out.output);
+  if (find(arrays, "W_V")) {
+    const Array v = split_heads(convention.split, heads, project(arrays, "V", value));
+    out.output = merge_heads(convention.merge, heads, contexts(attention, out.weights, v, mask ? &head_mask : nullptr));
+    if (convention.output_projection) out.output = project(arrays, "O", out.output);
+  }
   out.weights.shape = {query.dim(0), heads, query.dim(1), key.dim(1)};
   return out;
 }

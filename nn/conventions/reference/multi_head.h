@@ -30,8 +30,8 @@ struct MultiHead {
 };
 
 // query (B, T_q, d), key and value (B, T_k, d), mask (B, T_k; nonzero = real) or nullptr. Reads W_Q, W_K, W_V (heads *
-// d_k, d) and W_O (d_out, heads * d_k), each with its bias b_Q, b_K, b_V, b_O if that is there. With still, the forward
-// of a wrong backward of the softmax.
+// d_k, d) and W_O (d_out, heads * d_k), each with its bias b_Q, b_K, b_V, b_O if that is there. Without W_V there is no
+// output. With still, the forward of a wrong backward of the softmax.
 MultiHead multi_head_attention(const MultiHeadConvention& convention, const Arrays& arrays, const Array& query,
                                const Array& key, const Array& value, const Array* mask = nullptr,
                                const MultiHead* still = nullptr, SoftmaxSlope slope = SoftmaxSlope::right);
