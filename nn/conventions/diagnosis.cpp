@@ -347,6 +347,25 @@ void say_the_names(const Trace& trace, Verdict& verdict) {
   if (!en.empty()) verdict.notes.push_back({"in the file " + en, "文件中 " + zh});
 }
 
+// Arrays of which no shape tells how they lie are read the other way round, too: what explains more is meant.
+Verdict read_either_way(const Trace& trace, const Options& options) {
+  Verdict verdict = diagnosed(trace, options);
+  for (const auto& [name, turned] : trace.turned) {
+    if (verdict.exit_status() != 1) break;
+    Trace other = trace;
+    other.arrays[name] = turned;
+    Verdict v = diagnosed(other, options);
+    v.tried += verdict.tried, v.work += verdict.work;
+    if (weight(v) >= weight(verdict)) continue;
+    verdict = std::move(v);
+    verdict.notes.push_back({name +
+                                 " is read with its axes the other way round: there are as many examples as steps, and "
+                                 "so the numbers are explained",
+                             "样本数与步数相同，" + name + " 按交换两轴读取：这样才能解释这些数值"});
+  }
+  return verdict;
+}
+
 }  // namespace
 
 Verdict diagnose(const Trace& trace, const Options& options) {
@@ -354,11 +373,11 @@ Verdict diagnose(const Trace& trace, const Options& options) {
   const std::vector<std::string> meant = claims_of_framework(said, trace.arrays, trace.meta.linear_before_reset);
   Options first = options;
   first.claim = meant[0];
-  Verdict verdict = diagnosed(trace, first);
+  Verdict verdict = read_either_way(trace, first);
   for (std::size_t k = 1; k < meant.size() && weight(verdict); ++k) {
     Options other = options;
     other.claim = meant[k];
-    Verdict v = diagnosed(trace, other);
+    Verdict v = read_either_way(trace, other);
     v.tried += verdict.tried, v.work += verdict.work;
     if (weight(v) < weight(verdict)) verdict = std::move(v);
   }

@@ -529,10 +529,17 @@ std::vector<Field> gate_fields() {
       "relu", "CANDIDATE_RELU",
       [](Model& m, const Arrays&) {
         return put(gru(m), &GruConvention::candidate, Activation::relu) ||
-               put(lstm(m), &LstmConvention::candidate, Activation::relu) ||
-               put(elman(m), &ElmanConvention::activation, Activation::relu);
+               put(lstm(m), &LstmConvention::candidate, Activation::relu);
       },
       {"the candidate uses relu", "候选状态用了 relu"}, "n = relu(a)");
+  candidate(
+      "elman_relu", "CANDIDATE_RELU",
+      [](Model& m, const Arrays&) { return put(elman(m), &ElmanConvention::activation, Activation::relu); },
+      {"the cell uses relu in the place of tanh, an option of PyTorch's nn.RNN and Keras's SimpleRNN",
+       "循环单元用 relu 代替 tanh，这是 PyTorch 的 nn.RNN 与 Keras 的 SimpleRNN 的选项"},
+      "h_t = relu(...)");
+  fields.back().options.back().level = Level::choice, fields.back().options.back().rare = true;
+  fields.back().options.back().paper = "h_t = tanh(...)";
   candidate(
       "sigmoid", "CANDIDATE_SIGMOID",
       [](Model& m, const Arrays&) {
@@ -1463,14 +1470,17 @@ std::vector<Field> run_fields() {
        .test = {"fill h_n with distinct constants and read them back", "用互不相同的常数填满 h_n，再读回来"}},
       {.id = "last_slice",
        .code = "HN_SLICE",
+       .level = Level::choice,
        .kind = Kind::shape,
        .apply = [](Model& m, const Arrays&) { return m.stacked = StackedFinal::last_slice, true; },
-       .sentence = {"only the last slice of h_n is taken: the backward direction alone",
-                    "只取了 h_n 的最后一片：只有反向"},
+       .sentence = {"only the last slice of h_n is taken: the backward direction alone, as in Bahdanau et al. 2014 "
+                    "(appendix A.2.2)",
+                    "只取了 h_n 的最后一片：只有反向，如 Bahdanau 等 2014（附录 A.2.2）"},
        .used = "h_n[-1]",
        .paper = "[h_n[-2]; h_n[-1]]",
-       .fix = {"take the last two slices", "取最后两片"},
-       .test = {"fill h_n with distinct constants and read them back", "用互不相同的常数填满 h_n，再读回来"}},
+       .fix = {"take the last two slices if both directions are meant", "若要两个方向，取最后两片"},
+       .test = {"fill h_n with distinct constants and read them back", "用互不相同的常数填满 h_n，再读回来"},
+       .rare = true},
       {.id = "direction_major",
        .code = "HN_SLICE",
        .kind = Kind::shape,

@@ -604,13 +604,18 @@ bool is_of_lengths(const Array& mask) {
 }
 
 // Under time_major an array without features may lie either way: PyTorch wants its padding mask batch first even then.
-// The shape tells, or else a mask's rows.
-void bring_rows_to_the_front(Arrays& arrays, std::initializer_list<const char*> names, std::size_t B, std::size_t T) {
+// The shape tells, or else a mask's rows; where B = T the other way round is kept, to be tried, too.
+void bring_rows_to_the_front(Trace& trace, std::initializer_list<const char*> names, std::size_t B, std::size_t T) {
   for (const char* name : names) {
-    const auto found = arrays.find(name);
-    if (found == arrays.end() || found->second.shape != Dims{T, B}) continue;
-    const Array turned = swap_axes(found->second);
-    if (T != B || (!is_of_lengths(found->second) && is_of_lengths(turned))) found->second = turned;
+    const auto found = trace.arrays.find(name);
+    if (found == trace.arrays.end() || found->second.shape != Dims{T, B}) continue;
+    Array turned = swap_axes(found->second);
+    if (T != B || (!is_of_lengths(found->second) && is_of_lengths(turned))) std::swap(found->second, turned);
+    if (T != B || turned.data == found->second.data) continue;
+    const bool inverted = std::string(name) == "padding";
+    if (inverted)
+      for (double& x : turned.data) x = x == 0 ? 1 : 0;
+    trace.turned[inverted ? "mask" : name] = turned;
   }
 }
 
@@ -663,6 +668,20 @@ void read_masked_scores(Trace& trace, std::size_t B, std::size_t T_enc) {
   trace.notes.push_back({en, zh});
 }
 
+// Whether states (B, T, d_s) begin with others than these (B, d_s). Where nothing else tells how many steps there are,
+// the first ones are not among them then.
+bool starts_elsewhere(const Array& states, const Array& first) {
+  if (first.shape != Dims{states.dim(0), states.dim(2)}) return false;
+  double most = 0, size = 0;
+  for (std::size_t b = 0; b < states.dim(0); ++b)
+    for (std::size_t k = 0; k < states.dim(2); ++k) {
+      most = std::max(most, std::fabs(states.at({b, 0, k}) - first.at({b, k})));
+      size = std::max(size, std::fabs(first.at({b, k})));
+    }
+  constexpr double by_more_than_rounding = 0.05;
+  return most > by_more_than_rounding * size;
+}
+
 void read_decoder(Trace& trace) {
   Arrays& a = trace.arrays;
   const std::initializer_list<const char*> sequences = {"H",     "y_emb", "s",      "m",      "e",
@@ -692,9 +711,11 @@ void read_decoder(Trace& trace) {
         found->second.shape.erase(found->second.shape.begin());
   }
   if (trace.meta.layout == "time_major") {
-    bring_rows_to_the_front(a, {"mask", "padding"}, B, T_enc);
-    const Array* y = find(a, "y_emb");
-    bring_rows_to_the_front(a, {"y_mask", "targets"}, B, y && y->shape.size() == 3 ? y->shape[1] : 0);
+    bring_rows_to_the_front(trace, {"mask", "padding"}, B, T_enc);
+    std::size_t steps = 0;
+    for (const char* name : {"y_emb", "logits", "alpha", "e", "c", "htilde"})
+      if (const Array* y = find(a, name); y && y->shape.size() == 3) steps = y->shape[1];
+    bring_rows_to_the_front(trace, {"y_mask", "targets"}, B, steps);
   }
   complete_mask(a, B, T_enc);
   if (B == 0 || T_enc == 0) refuse(shown("H", get(a, "H")) + " is empty; give at least one example and one position");
@@ -719,17 +740,18 @@ void read_decoder(Trace& trace) {
   if (T_dec) is.set("T_dec + 1", T_dec + 1, "T_dec = " + std::to_string(T_dec) + " steps");
   for (const auto& [name, of_first] : {std::pair("s", "s_0"), std::pair("m", "cell_0")}) {
     auto s = a.find(name);
-    if (s == a.end() || !T_dec || s->second.shape.size() != 3 || s->second.shape[1] != T_dec) continue;
+    if (s == a.end() || s->second.shape.size() != 3 || s->second.shape[1] == 0) continue;
     const Array* first = find(a, of_first);
+    if (T_dec ? s->second.shape[1] != T_dec : !(first && starts_elsewhere(s->second, *first))) continue;
     if (!first || first->shape != Dims{B, s->second.shape[2]})
       refuse(std::string(name) + " has shape " + to_string(s->second.shape) + ", needs (B, T_dec + 1, d_s) with " +
              name + "[:, 0] = " + of_first + ", T_dec = " + std::to_string(T_dec) + "; put " + of_first +
              " in front or give it as " + of_first + " (B, d_s)");
-    const std::size_t d_s = s->second.shape[2];
-    Array whole({B, T_dec + 1, d_s});
+    const std::size_t steps = s->second.shape[1], d_s = s->second.shape[2];
+    Array whole({B, steps + 1, d_s});
     for (std::size_t b = 0; b < B; ++b) {
       whole.set_row({b, 0}, first->row({b}));
-      for (std::size_t t = 0; t < T_dec; ++t) whole.set_row({b, t + 1}, s->second.row({b, t}));
+      for (std::size_t t = 0; t < steps; ++t) whole.set_row({b, t + 1}, s->second.row({b, t}));
     }
     s->second = whole;
   }
@@ -985,7 +1007,7 @@ void read_recurrent(Trace& trace) {
   if (width && width != d && width != trace.directions * d)
     refuse(shown("h", get(a, "h")) + " needs (B, T, " + std::to_string(trace.directions) +
            " * d), d = " + std::to_string(d) + " from " + shown(trace.read["U"], U));
-  if (trace.meta.layout == "time_major") bring_rows_to_the_front(a, {"mask", "padding"}, B, T);
+  if (trace.meta.layout == "time_major") bring_rows_to_the_front(trace, {"mask", "padding"}, B, T);
   complete_mask(a, B, T);
   bring_real_positions_to_the_front(trace);
   read_padding_value_as_zero(trace);
@@ -1034,6 +1056,23 @@ void read_multi_head(Trace& trace) {
     if (found->second.shape.size() == 2) found->second.shape.insert(found->second.shape.begin(), 1);
     if (trace.meta.layout == "time_major") found->second = swap_axes(found->second);
     if (found->second.shape.size() != 3) refuse(shown(name, found->second) + " needs (B, T, d)");
+  }
+  if (trace.meta.layout == "time_major") {
+    for (const char* name : {"query", "key", "value"})
+      if (auto found = trace.gradients.find(name); found != trace.gradients.end())
+        found->second = swap_axes(found->second);
+    const Array& query = get(a, "query");
+    const std::size_t B = query.dim(0), T_q = query.dim(1);
+    // Some transpose before they dump what comes out, others do not.
+    if (const Array* output = find(a, "output"); output && output->shape.size() == 3) {
+      const bool turns = output->dim(0) == T_q && output->dim(1) == B;
+      if (turns && T_q == B) trace.turned["output"] = *output;
+      for (Arrays* bag : {&a, &trace.gradients})
+        if (auto found = bag->find("output"); turns && found != bag->end()) found->second = swap_axes(found->second);
+    } else if (auto found = trace.gradients.find("output"); found != trace.gradients.end()) {
+      found->second = swap_axes(found->second);
+    }
+    bring_rows_to_the_front(trace, {"mask", "padding"}, B, get(a, "key").dim(1));
   }
   for (Arrays* bag : {&a, &trace.gradients}) {
     if (auto all = bag->find("in_proj"); all != bag->end()) {

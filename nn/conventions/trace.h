@@ -45,6 +45,7 @@ struct Trace {
   std::string gates_by_name;  // "rzn", "ifgo": the gates came one by one, so their order is known; else empty
   std::string framework;      // "PyTorch", "Keras", "TensorFlow 1", "ONNX", "OpenNMT" or empty, from the names
   std::size_t directions = 1, layers = 1;  // of a recurrent trace
+  reference::Arrays turned;     // under time_major, of arrays whose shape does not tell (B = T): the other way round
   reference::Arrays as_padded;  // of a run whose real positions do not come first: x, h, c, mask as they were
 };
 
