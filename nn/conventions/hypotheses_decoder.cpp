@@ -38,16 +38,18 @@ std::size_t width_of(What what, const Arrays& a) {
   return has(a, "s") ? last("s") : last("s_0");
 }
 
-// Whether W_o has the columns of all these parts joined, or of each of them where they may be added.
+// Whether W_o has the columns of all these parts joined, or of each of them where they may be added. What the trace does
+// not tell may be so, but beside s~, which few readouts join with anything, all must be known: there are too many orders.
 bool goes_with_readout(std::initializer_list<What> joined, const Arrays& a) {
   const std::size_t columns = get(a, "W_o").shape.back();
+  const bool with_vector = std::find(joined.begin(), joined.end(), What::attentional) != joined.end();
   std::size_t sum = 0;
-  bool may_be_added = true;
+  bool may_be_added = !with_vector;
   for (What what : joined) {
     const std::size_t width = width_of(what, a);
-    if (width == 0) return what != What::attentional;
+    if (width == 0) return !with_vector;
     sum += width;
-    may_be_added = may_be_added && width == columns && what != What::attentional;
+    may_be_added = may_be_added && width == columns;
   }
   return sum == columns || may_be_added;
 }
