@@ -89,6 +89,8 @@ void Bench::judge_options() {
     for (const Option& o : field.options) {
       Judgement j{allowed(claim ? claim->keeps : none, field.name, o.id),
                   allowed(claim ? claim->prefers : none, field.name, o.id)};
+      const auto is_named = [&](const auto& list) { return list.first == std::string(field.name); };
+      if (o.by_claim_alone) j.kept = j.kept && claim && std::any_of(claim->keeps.begin(), claim->keeps.end(), is_named);
       if (std::string(field.name) == "gate_order" && std::string(o.id) != "one") {
         const std::string& known = trace.gates_by_name.empty() ? owner_order_ : trace.gates_by_name;
         if (!known.empty()) j.kept = o.id == known;

@@ -75,7 +75,8 @@ const std::vector<Claim>& claims() {
   static const std::vector<Claim> all = {
       {.name = "bahdanau2014",
        .title = {"Bahdanau, Cho and Bengio 2014", "Bahdanau、Cho 与 Bengio 2014"},
-       .keeps = {{"score", {"additive", "concat"}},
+       .keeps = {{"final", {"usual", "last_slice"}},
+                 {"score", {"additive", "concat"}},
                  {"query", {"s_prev", "given"}},
                  {"input", {"c_t"}},
                  {"candidate", {"usual"}},

@@ -127,13 +127,14 @@ struct Option {
   Kind kind = Kind::convention;
   // Changes the model; false if this option makes no sense for it. May look at the trace's arrays.
   bool (*apply)(Model&, const reference::Arrays&) = nullptr;
-  Said sentence = {};   // "the query is s_t, ..."
-  Line used = {};       // the formula that the model follows
-  Line paper = {};      // and the one that it should follow
-  Said fix = {};        // one line
-  Line test = {};       // one line that keeps it fixed
-  bool rare = false;    // benign or a choice, but tried only as a deviation of its own
-  bool fitted = false;  // a number is read off the trace: weaker evidence, it gives way to options without one
+  Said sentence = {};           // "the query is s_t, ..."
+  Line used = {};               // the formula that the model follows
+  Line paper = {};              // and the one that it should follow
+  Said fix = {};                // one line
+  Line test = {};               // one line that keeps it fixed
+  bool rare = false;            // benign or a choice, but tried only as a deviation of its own
+  bool by_claim_alone = false;  // right where a claim keeps it, and a mistake everywhere else
+  bool fitted = false;          // a number is read off the trace: weaker evidence, it gives way to options without one
 };
 
 struct Field {
