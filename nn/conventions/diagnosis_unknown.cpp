@@ -182,6 +182,18 @@ std::pair<Kind, Words> kind_from_invariants(Bench& bench, const Group& group, co
   return {Kind::convention, {}};
 }
 
+// Whether a context may be part of what this parameter multiplies, by the sizes.
+bool may_read_a_context(const Bench& bench, const char* parameter) {
+  const Array* W = reference::find(bench.given, parameter);
+  const Array *H = reference::find(bench.given, "H"), *y = reference::find(bench.given, "y_emb"),
+              *s = reference::find(bench.given, "s");
+  if (!W || W->shape.size() != 2 || !H) return false;
+  const std::size_t d_h = H->shape.back(), d_y = y ? y->shape.back() : 0, d_s = s ? s->shape.back() : 0;
+  for (std::size_t others : {std::size_t{0}, d_y, d_s, d_y + d_s})
+    if (W->dim(1) == d_h + others) return true;
+  return false;
+}
+
 // Without parameters a score can only be a dot product. Where that does not fit, they may just not have been dumped: no
 // mistake shows.
 bool left_without_its_score(const Bench& bench, Report& report, const Group& group) {
@@ -190,6 +202,8 @@ bool left_without_its_score(const Bench& bench, Report& report, const Group& gro
     return false;
   for (const char* name : {"W_a", "U_a", "v_a"})
     if (bench.there(name)) return false;
+  const bool shown = bench.there("e") || bench.there("alpha") || bench.there("c") || bench.there("htilde");
+  if (!shown && !may_read_a_context(bench, "W") && !may_read_a_context(bench, "W_o")) return false;
   const Words where = bench.where_of(group);
   const bool gradients = !bench.trace.gradients.empty();
   report.verdict.notes.push_back({"not checked: " + where.en + (gradients ? " and the gradients" : "") +
