@@ -318,6 +318,7 @@ class Gradients {
         verdict_.notes.push_back(
             {"the gradient of " + name + " is right in example " + examples + " of the batch, wrong in the others",
              name + " 的梯度在第 " + examples + " 个样本（从 0 数起）是对的，其余样本不对"});
+      else if (trace_.directions > 1) continue;  // at the last step the other direction has come back through all
       else if (all_at_last)
         verdict_.notes.push_back(
             {"the gradient of " + name + " is right at step " + steps + " of " + std::to_string(T) +

@@ -132,6 +132,7 @@ class Writer {
     Term x;
     if (is_.initial == InitialState::backward_first) x = end(Order::first, half, d - half);
     else if (is_.initial == InitialState::forward_last) x = end(Order::last_real, 0, half);
+    else if (is_.initial == InitialState::forward_first) x = end(Order::first, 0, half);
     else if (is_.initial == InitialState::both_ends)
       x = make(Op::join, {end(Order::last_real, 0, half), end(Order::first, half, d - half)});
     else if (is_.initial == InitialState::mean) x = end(Order::mean_of_real, 0, 0);

@@ -158,9 +158,9 @@ class Misreadings {
   }
 
   void each() {
-    each_seed() || last_step_left_out() || each_index_that_stands() || each_moved() || each_other_value() ||
-        each_exchange() || each_block_order() || each_overwritten() || each_factor_too_many() || each_last_share() ||
-        each_value_for_a_gradient();
+    each_seed() || not_turned_back() || last_step_left_out() || each_index_that_stands() || each_moved() ||
+        each_other_value() || each_exchange() || each_block_order() || each_overwritten() || each_factor_too_many() ||
+        each_last_share() || each_value_for_a_gradient();
   }
 
  private:
@@ -404,6 +404,37 @@ class Misreadings {
         };
         if (say(std::move(m), "", "STEP_FROZEN")) return true;
       }
+    return false;
+  }
+
+  // The backward direction's gradient of its inputs lies in the order in which it reads them: put down as it is, or turned
+  // over the whole axis, padding included.
+  bool not_turned_back() {
+    if (model_.direction == 0) return false;
+    for (const bool whole_axis : {false, true}) {
+      Misread m;
+      m.sentence = whole_axis
+                       ? Words{"the backward direction's gradient of its inputs is turned over the whole axis, padding "
+                               "included: in a short sentence it lies at other positions",
+                               "反向方向对输入的梯度按整行（含填充）翻转：短句的梯度落到了别的位置"}
+                       : Words{"the backward direction's gradient of its inputs is not turned back: it lies in the order "
+                               "in which that direction reads",
+                               "反向方向对输入的梯度没有翻转回来：仍按该方向的读取顺序存放"};
+      m.fix = {"turn it over the real positions again, as its inputs were: dx[b, length - 1 - t] for step t",
+               "像它的输入那样，只在真实位置内翻转：第 t 步的梯度放到 dx[b, length - 1 - t]"};
+      m.result = [this, whole_axis](Arrays& gradients) {
+        const auto found = gradients.find("x");
+        if (found == gradients.end() || found->second.shape.size() != 3) return;
+        const Array was = found->second;
+        const S T = was.dim(1);
+        for (S b = 0; b < was.dim(0); ++b)
+          for (S t = 0; t < T; ++t) {
+            const S position = read_at(1, t, model_.scene.lengths[b]);
+            found->second.set_row({b, t}, was.row({b, whole_axis ? T - 1 - position : position}));
+          }
+      };
+      if (say(std::move(m), "", whole_axis ? "TURNED_OVER_PADDING" : "NOT_TURNED_BACK")) return true;
+    }
     return false;
   }
 

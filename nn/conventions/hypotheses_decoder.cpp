@@ -787,6 +787,12 @@ std::vector<Field> start_fields() {
            "s_0 来自反向在最后位置的状态，它只读了一个词"},
           "s_0 = tanh(W_s backward_T)"),
       start(
+          "forward_first", "BIDIR_FINAL_WRONG_END", Level::error,
+          [](Model& m, const Arrays&) { return m.decoder.initial = InitialState::forward_first, true; },
+          {"s_0 comes from the forward state at position 1, which has read one token only",
+           "s_0 来自正向在位置 1 的状态，它只读了一个词"},
+          "s_0 = tanh(W_s forward_1)"),
+      start(
           "mean_of_all", "START_MEAN_OVER_PADDING", Level::error,
           [](Model& m, const Arrays& a) { return m.decoder.initial = InitialState::mean_of_all, has(a, "mask"); },
           {"s_0 comes from the mean over all T_enc positions, padding included: a sentence's s_0 depends on how far it "

@@ -44,6 +44,7 @@ Vec summary(InitialState initial, const Array& H, const Array* mask, std::size_t
   if (initial == InitialState::backward_first) return backward(first);
   if (initial == InitialState::backward_last) return backward(last);
   if (initial == InitialState::forward_last) return forward(last);
+  if (initial == InitialState::forward_first) return forward(first);
   if (initial == InitialState::both_ends) return join(forward(last), backward(first));
   const bool all = initial == InitialState::mean_of_all;
   Vec mean(H.dim(2));

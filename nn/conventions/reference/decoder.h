@@ -48,7 +48,17 @@ enum class Readout { linear, maxout, maxout_halves };
 // Where s_0 comes from. backward_first: tanh(W_s h_1(backward)) (Bahdanau et al. 2014), for H = [forward; backward];
 // forward_last, backward_last, both_ends = [forward_T; backward_1] and mean likewise, through W_s (and b_s if it is
 // there). Mistake: mean_of_all, padding among it.
-enum class InitialState { given, zeros, backward_first, forward_last, backward_last, both_ends, mean, mean_of_all };
+enum class InitialState {
+  given,
+  zeros,
+  backward_first,
+  forward_last,
+  backward_last,
+  forward_first,
+  both_ends,
+  mean,
+  mean_of_all
+};
 
 // What a step hands on as the state of the next: s_{t-1}. Mistakes: every step starts again from s_0; the attentional
 // vector or the context of the step before takes the state's place.
