@@ -296,6 +296,7 @@ class Stages {
     DecoderConvention alone = is_;
     alone.attends = false;
     alone.attentional.clear();
+    alone.layers = 1;
     Arrays bag = {{"H", get(given_, "H")}, {"W_s", get(given_, "W_s")}};
     for (const char* name : {"b_s", "mask", "U", "W"})
       if (const Array* a = find(given_, name)) bag[name] = *a;
@@ -475,9 +476,29 @@ Arrays edited(const Model& model, const Arrays& given) {
   return changed;
 }
 
+// A trace calls the top layer's start s_0 and those below it s_0_l0, s_0_l1; the reference counts all of them from the
+// lowest. A lower layer of which the trace has no start begins with zeros.
+Arrays with_starts_from_the_lowest(Arrays arrays, std::size_t layers) {
+  if (layers == 1) return arrays;
+  const auto of = [](const char* start, std::size_t layer) { return start + ("_l" + std::to_string(layer)); };
+  for (const char* start : {"s_0", "cell_0"}) {
+    auto top = arrays.extract(start), lowest = arrays.extract(of(start, 0));
+    if (top) top.key() = of(start, layers - 1), arrays.insert(std::move(top));
+    if (lowest) lowest.key() = start, arrays.insert(std::move(lowest));
+  }
+  const std::size_t B = get(arrays, "y_emb").dim(0);
+  for (std::size_t l = 0; l + 1 < layers; ++l)
+    arrays.try_emplace(l ? of("s_0", l) : "s_0",
+                       Dims{B, cell_weights(arrays, l ? "_l" + std::to_string(l) : "").state_size()});
+  return arrays;
+}
+
 Arrays decoded(const Model& model, const Arrays& given, const Arrays* still = nullptr,
                const Intervention& intervention = {}) {
-  Arrays out = still ? decode(model.decoder, given, *still, intervention) : decode(model.decoder, given);
+  const std::size_t layers = model.decoder.layers;
+  const Arrays own = with_starts_from_the_lowest(given, layers);
+  Arrays out = still ? decode(model.decoder, own, with_starts_from_the_lowest(*still, layers), intervention)
+                     : decode(model.decoder, own);
   if (auto logits = out.find("logits");
       logits != out.end() && (model.logits_are_logarithms || model.logits_activation != Activation::identity))
     for (std::size_t b = 0; b < logits->second.dim(0); ++b)
@@ -580,6 +601,8 @@ Arrays whole(TraceKind kind, const Model& model, const Arrays& given, const Arra
     return heads(model, given, still, intervention.softmax);
   }
   if (stage_by_stage(model)) misfit("this hypothesis runs stage by stage only");
+  if (model.decoder.layers > 1 && model.decoder.initial != InitialState::given)
+    misfit("which layers start from the bridge is not known");
   if (model.query_given && !find(given, "y_emb")) {
     if (still) misfit("attention alone has no steps");
     return stage_outputs(model, given, {Stage::score, Stage::weights, Stage::context});

@@ -147,6 +147,8 @@ void name_as_values(Arrays& gradients, const Arrays& values) {
   for (const auto& [name, g] : Arrays(gradients)) {
     if (values.count(name)) continue;
     const OfLayer own = of_layer(with_dots(name));
+    // The one start without a layer is the top one's, not that of _l0.
+    if (const std::string last = own.stem.substr(own.stem.rfind('.') + 1); last == "s_0" || last == "cell_0") continue;
     std::vector<std::string> same, not_of_encoder;
     for (const auto& [other, a] : values) {
       const OfLayer its = of_layer(with_dots(other));

@@ -359,6 +359,25 @@ TEST_CASE("diagnosis: in self-attention the gradient of the query has the ways t
   CHECK(noted(beside).find("3 gradients agree") != std::string::npos);
 }
 
+TEST_CASE("diagnosis: the gradients of a decoder of several layers are checked") {
+  const std::string exam17 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam17/";
+  Trace trace = read_trace(exam17 + "14_luong_two_layers.safetensors");
+  const Verdict right_model = diagnose(trace);
+  INFO(right_model.text());
+  CHECK(right_model.code() == "");
+  CHECK(noted(right_model).find("16 gradients agree") != std::string::npos);
+  for (const char* name : {"U", "U_l1", "s_0_l0"}) {
+    CAPTURE(name);
+    Trace spoiled = trace;
+    for (double& x : spoiled.gradients.at(name).data) x = -x;
+    const Verdict v = diagnose(spoiled);
+    INFO(v.text());
+    CHECK(v.code() == "GRAD_SIGN");
+    CHECK(errors(v) == 1);
+  }
+  CHECK(diagnose(read_trace(exam17 + "probe_E1_two_layers_detached.safetensors")).code() == "CARRY_DETACHED");
+}
+
 TEST_CASE("diagnosis: a detached carry says how the gradient of the states was read") {
   Trace trace = read_trace(traces + "torch_gru");
   Model m;
