@@ -282,10 +282,6 @@ Verdict with_other_heads(const Trace& trace, const Options& options, Verdict ver
   return verdict;
 }
 
-}  // namespace
-
-namespace {
-
 Verdict diagnosed(const Trace& trace, const Options& options) {
   Verdict verdict = judge(trace, options);
   if (verdict.exit_status() != 1) return verdict;
@@ -347,6 +343,17 @@ void say_the_names(const Trace& trace, Verdict& verdict) {
   if (!en.empty()) verdict.notes.push_back({"in the file " + en, "文件中 " + zh});
 }
 
+// Options are shared by all kinds of trace, and their tests speak of a decoder.
+void say_what_is_tested(TraceKind kind, Verdict& verdict) {
+  const std::string any = "check_reference(decoder", what = kind == TraceKind::recurrent ? "check_reference(cell"
+                                                            : kind == TraceKind::multi_head
+                                                                ? "check_reference(attention"
+                                                                : any;
+  for (Finding& f : verdict.findings)
+    for (std::string* test : {&f.test.en, &f.test.zh})
+      if (const std::size_t at = test->find(any); at != test->npos) test->replace(at, any.size(), what);
+}
+
 // Arrays of which no shape tells how they lie are read the other way round, too: what explains more is meant.
 Verdict read_either_way(const Trace& trace, const Options& options) {
   Verdict verdict = diagnosed(trace, options);
@@ -389,13 +396,7 @@ Verdict diagnose(const Trace& trace, const Options& options) {
     verdict.claim = said;
   }
   say_the_names(trace, verdict);
-  const std::string what = trace.kind == TraceKind::recurrent    ? "check_reference(cell"
-                           : trace.kind == TraceKind::multi_head ? "check_reference(attention"
-                                                                 : "check_reference(decoder";
-  for (Finding& f : verdict.findings)
-    for (std::string* test : {&f.test.en, &f.test.zh})
-      if (const std::string any = "check_reference(decoder"; test->find(any) != test->npos)
-        test->replace(test->find(any), any.size(), what);
+  say_what_is_tested(trace.kind, verdict);
   return verdict;
 }
 

@@ -1024,13 +1024,13 @@ class Gradients {
   // Gradients with the same thing to say share a finding; % stands for their names.
   void add(const std::string& name, const std::string& code, Kind kind, const Words& sentence, const Words& fix,
            const std::vector<std::string>& alias = {}) {
+    const Words said = code == "FEED_DETACHED" ? feed_detached() : sentence;
     for (std::size_t i = 0; i < found_.size(); ++i)
-      if (found_[i].code == code && (found_[i].sentence.en == sentence.en || code == "FEED_DETACHED"))
-        return names_[i].push_back(shown(name));
+      if (found_[i].code == code && found_[i].sentence.en == said.en) return names_[i].push_back(shown(name));
     Finding f;
     f.code = code;
     f.kind = kind;
-    f.sentence = code == "FEED_DETACHED" ? feed_detached() : sentence;
+    f.sentence = said;
     f.fix = fix;
     f.alias = alias;
     if (!alias.empty()) f.tell = {"the gradients of every parameter and of H", "每个参数与 H 的梯度"};

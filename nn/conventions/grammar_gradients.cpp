@@ -1562,15 +1562,15 @@ class Explanation {
         number += " (" + size + ")";
       fitted_.push_back({"SCALED",
                          6,
-                         {kept("the gradient that flows from %p into %c is multiplied by " + number),
-                          kept("从 %p 流入 %c 的梯度被乘以 " + number)},
+                         {lasting("the gradient that flows from %p into %c is multiplied by " + number),
+                          lasting("从 %p 流入 %c 的梯度被乘以 " + number)},
                          right_slope,
                          [k = *factor](const Way&, Grid& dx) { return multiplied_by(dx, k); }});
       wrong.rule = &fitted_.back();
       attempt({wrong});
     }
   }
-  const char* kept(std::string text) {
+  const char* lasting(std::string text) {
     texts_.push_back(std::move(text));
     return texts_.back().c_str();
   }

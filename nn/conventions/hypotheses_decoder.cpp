@@ -99,6 +99,12 @@ template <What a, What b, What c, What... front> void orders_of_three(std::vecto
   orders_of_two<a, b, front..., c>(to);
 }
 
+// Turns what the cell reads round; false where it reads one part alone.
+bool other_order(Model& m) {
+  std::reverse(m.decoder.cell_input.begin(), m.decoder.cell_input.end());
+  return m.decoder.cell_input.size() > 1;
+}
+
 // Replaces the parts of one kind by the same ones of another step.
 bool shift(Parts& list, What what, int lag) {
   bool found = false;
@@ -221,11 +227,7 @@ std::vector<Field> input_fields() {
       {.id = "context_first",
        .code = "CELL_INPUT_ORDER",
        .level = Level::benign,
-       .apply =
-           [](Model& m, const Arrays&) {
-             std::reverse(m.decoder.cell_input.begin(), m.decoder.cell_input.end());
-             return m.decoder.cell_input.size() > 1 && m.decoder.cell_input.front() != htilde_prev;
-           },
+       .apply = [](Model& m, const Arrays&) { return other_order(m) && m.decoder.cell_input.front() != htilde_prev; },
        .sentence = {"the cell's input is joined as [context; y]", "循环单元的输入按 [上下文；y] 拼接"},
        .used = "x_t = [c; y]",
        .paper = "x_t = [y; c]",
@@ -234,11 +236,7 @@ std::vector<Field> input_fields() {
       {.id = "attentional_first",
        .code = "CELL_INPUT_ORDER",
        .level = Level::benign,
-       .apply =
-           [](Model& m, const Arrays&) {
-             std::reverse(m.decoder.cell_input.begin(), m.decoder.cell_input.end());
-             return m.decoder.cell_input.front() == htilde_prev;
-           },
+       .apply = [](Model& m, const Arrays&) { return other_order(m) && m.decoder.cell_input.front() == htilde_prev; },
        .sentence = {"the cell's input is joined as [s~; y]", "循环单元的输入按 [s~；y] 拼接"},
        .used = "x_t = [s~_{t-1}; y_{t-1}]",
        .paper = "x_t = [y_{t-1}; s~_{t-1}]",

@@ -38,9 +38,9 @@ const std::string exam11 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/ex
 const std::string exam12 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam12/";
 const std::string exam13 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam13/";
 const std::string exam14 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam14/";
-const std::string exam17 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam17/";
-const std::string exam16 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam16/";
 const std::string exam15 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam15/";
+const std::string exam16 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam16/";
+const std::string exam17 = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/exam17/";
 const std::string right = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/right/";
 // No exam: one case of every kind of mistake that had no name yet, planted by make_kinds.py.
 const std::string kinds = std::string(GRADUS_SOURCE_ROOT) + "/tests/fixtures/kinds/";

@@ -46,8 +46,8 @@ inline constexpr Part htilde_prev{What::attentional, 1};
 enum class Readout { linear, maxout, maxout_halves };
 
 // Where s_0 comes from. backward_first: tanh(W_s h_1(backward)) (Bahdanau et al. 2014), for H = [forward; backward];
-// forward_last, backward_last, both_ends = [forward_T; backward_1] and mean likewise, through W_s (and b_s if it is
-// there). Mistake: mean_of_all, padding among it.
+// forward_last, both_ends = [forward_T; backward_1] and mean likewise, through W_s (and b_s if it is there). Mistakes:
+// backward_last and forward_first, where a direction has read one word only; mean_of_all, padding among it.
 enum class InitialState {
   given,
   zeros,
