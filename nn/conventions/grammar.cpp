@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include "nn/conventions/sizes.h"
 
@@ -227,12 +228,14 @@ std::vector<AttentionConvention> other_weights(const Place& p, bool pairs) {
       ways.push_back([k](C& c) { c.normaliser = static_cast<Normaliser>(k); });
   for (int k = 0; k <= static_cast<int>(MaskRead::shortest_first); ++k)
     ways.push_back([k](C& c) { c.mask_read = static_cast<MaskRead>(k); });
-  for (int k = 0; masked && k <= static_cast<int>(MaskUse::add); ++k)
-    ways.push_back([k](C& c) { c.mask_use = static_cast<MaskUse>(k); });
   for (double fill : {0.0, 1e-9, -1e-9, -1.0, -2.0, -5.0, -10.0, -50.0, -100.0, 1.0, 1e-6, -1e-6})
     if (masked) ways.push_back([fill](C& c) { c.mask_fill = fill; });
   for (double by : {-1.0, -2.0, -3.0, -4.0, -5.0, -10.0, -20.0, 1.0, 1e-9})
     if (masked) ways.push_back([by](C& c) { c.mask_use = MaskUse::lower, c.mask_fill = by; });
+  // Behind the numbers, as the last that agrees is said: one so small that float32 loses it is no mask at all.
+  for (MaskUse use : {MaskUse::multiply_before, MaskUse::multiply_after, MaskUse::multiply_after_renormalise,
+                      MaskUse::add, MaskUse::ignore})
+    if (masked) ways.push_back([use](C& c) { c.mask_use = use; });
   const double d = std::sqrt(static_cast<double>(p.plan.scene().N));
   for (double t : {d, 1 / d, 2.0, .5, -1.0}) ways.push_back([t](C& c) { c.temperature = t; });
   std::vector<C> made;
@@ -959,8 +962,8 @@ std::string replaced_in(std::string text, const char* mark, const std::string& b
   return text;
 }
 
-// What the weights do otherwise than the paper's, in words.
-Words about_weights(const AttentionConvention& c, const AttentionConvention& right) {
+// What the weights do otherwise than the paper's, and what they should do, in words.
+std::pair<Words, Words> about_weights(const AttentionConvention& c, const AttentionConvention& right) {
   static const Said axes[] = {{"keys", "键"},
                               {"the batch", "批次"},
                               {"the decoder steps", "解码步"},
@@ -1008,44 +1011,63 @@ Words about_weights(const AttentionConvention& c, const AttentionConvention& rig
       {"multiplied into the scores before the softmax", "在 softmax 之前乘到分数上"},
       {"multiplied into the weights, which are not normalised again", "乘到权重上而没有重新归一化"},
       {"multiplied into the weights", "乘到权重上"},
-      {"added to the scores", "加到分数上"},
-      {"only lowers the scores of padding", "只把填充位置的分数降低"}};
-  Words w;
-  const auto say = [&](const std::string& en, const std::string& zh) {
-    w.en += (w.en.empty() ? "" : ", ") + en, w.zh += (w.zh.empty() ? "" : "，") + zh;
+      {"added to the scores", "加到分数上"}};
+  Words w, mend;
+  const auto join = [](Words& to, const std::string& en, const std::string& zh) {
+    to.en += (to.en.empty() ? "" : ", ") + en, to.zh += (to.zh.empty() ? "" : "，") + zh;
   };
+  const auto say = [&](const std::string& en, const std::string& zh) { join(w, en, zh); };
   const auto named = [](const auto& table, auto value) { return table[static_cast<std::size_t>(value)]; };
-  if (c.axis != right.axis)
+  const auto text = [](double x) { return print(number(x)); };
+  if (c.axis != right.axis) {
     say(std::string("along ") + named(axes, c.axis).en, std::string("沿") + named(axes, c.axis).zh);
-  if (c.normaliser != right.normaliser)
+    join(mend, std::string("along ") + named(axes, right.axis).en, std::string("沿") + named(axes, right.axis).zh);
+  }
+  if (c.normaliser != right.normaliser) {
     say(std::string(named(normalisers, c.normaliser).en) + " for softmax",
         std::string("以") + named(normalisers, c.normaliser).zh + "代替 softmax");
-  if (c.mask_read != right.mask_read)
+    join(mend, "with softmax", "用 softmax");
+  }
+  if (c.mask_read != right.mask_read) {
     say(std::string("with ") + named(reads, c.mask_read).en, std::string("用了") + named(reads, c.mask_read).zh);
-  if (c.mask_use != right.mask_use)
-    say(std::string(c.mask_use == MaskUse::lower ? "the mask " : "the mask is ") + named(uses, c.mask_use).en,
-        std::string("掩码") + named(uses, c.mask_use).zh);
-  const auto text = [](double x) { return print(number(x)); };
+    join(mend, std::string("with ") + named(reads, right.mask_read).en,
+         std::string("用") + named(reads, right.mask_read).zh);
+  }
   if (c.mask_use == MaskUse::lower && c.mask_fill > 0)
-    say("by -" + text(c.mask_fill) + ", which raises them", "降低 -" + text(c.mask_fill) + "，实为升高");
-  else if (c.mask_use == MaskUse::lower) say("by " + text(-c.mask_fill), "降低 " + text(-c.mask_fill));
-  else if (c.mask_fill != right.mask_fill)
+    say("the mask adds " + text(c.mask_fill) + " to the scores of padding",
+        "掩码给填充位置的分数加上 " + text(c.mask_fill));
+  else if (c.mask_use == MaskUse::lower)
+    say("the mask only lowers the scores of padding, by " + text(-c.mask_fill),
+        "掩码只把填充位置的分数降低 " + text(-c.mask_fill));
+  else if (c.mask_use != right.mask_use)
+    say(std::string("the mask is ") + named(uses, c.mask_use).en, std::string("掩码") + named(uses, c.mask_use).zh);
+  if (c.mask_use != MaskUse::lower && c.mask_fill != right.mask_fill)
     say("masked scores are " + text(c.mask_fill) + " where -infinity belongs",
         "被遮住的分数取 " + text(c.mask_fill) + "，应为 -∞");
-  if (c.temperature != right.temperature)
+  if (c.mask_use != right.mask_use || c.mask_fill != right.mask_fill)
+    join(mend, "with masked scores at -infinity", "被遮住的分数取 -∞");
+  if (c.temperature != right.temperature) {
     say("scores are divided by " + text(c.temperature), "分数除以 " + text(c.temperature));
-  return w;
+    join(mend, "with the scores as they are", "分数照原样用");
+  }
+  return {w, mend};
 }
 
 // A code of one deviation of the weights, as the library of single entries calls its kind.
 std::string weights_code(const AttentionConvention& c, const AttentionConvention& right) {
+  static const std::map<MaskUse, const char*> used = {{MaskUse::fill, "MASK_USE"},
+                                                      {MaskUse::ignore, "MASK_MISSING"},
+                                                      {MaskUse::multiply_before, "MASK_MULT_BEFORE_SOFTMAX"},
+                                                      {MaskUse::multiply_after, "MASK_AFTER_NO_RENORM"},
+                                                      {MaskUse::multiply_after_renormalise, "MASK_USE"},
+                                                      {MaskUse::add, "MASK_ADDED"},
+                                                      {MaskUse::lower, "MASK_FINITE_FILL"}};
   std::string code;
   const auto add = [&](const char* part) { code += std::string(code.empty() ? "" : "+") + part; };
   if (c.axis != right.axis) add("SOFTMAX_AXIS");
   if (c.normaliser != right.normaliser) add("WEIGHTS_NORMALISER");
   if (c.mask_read != right.mask_read) add("MASK_OTHER");
-  if (c.mask_use == MaskUse::lower) add("MASK_FINITE_FILL");
-  else if (c.mask_use != right.mask_use) add("MASK_USE");
+  if (c.mask_use != right.mask_use) add(used.at(c.mask_use));
   if (c.mask_fill != right.mask_fill && c.mask_use != MaskUse::lower) add("MASK_FINITE_FILL");
   if (c.temperature != right.temperature) add("SCALE_OTHER");
   return code;
@@ -1116,14 +1138,14 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
   std::string new_text = text_of(m.replacement);
   if (new_text == old_text) new_text = print(inside(m.replacement));  // under the same name
   const bool several = owners.size() > 1, itself = owner == m.replaced.get() && !several;
-  Words part;
+  Words part, mend;
   f.kind = Kind::convention;
   std::string owner_code = what.code;
   if (owner_code.rfind("GRU", 0) == 0) f.kind = Kind::gru;
   if (owner_code.rfind("LSTM", 0) == 0) f.kind = Kind::lstm;
   if (several) owner_code = f.kind == Kind::gru ? "GRU" : f.kind == Kind::lstm ? "LSTM" : "DECODER";
   if (m.replaced->op == Op::weights && m.replacement->attention) {
-    part = about_weights(*m.replacement->attention, *m.replaced->attention);
+    std::tie(part, mend) = about_weights(*m.replacement->attention, *m.replaced->attention);
     f.code = weights_code(*m.replacement->attention, *m.replaced->attention);
     f.kind = f.code.rfind("MASK", 0) == 0 ? Kind::mask : f.code.rfind("SOFTMAX_AXIS", 0) == 0 ? Kind::axis : f.kind;
   } else {
@@ -1152,6 +1174,7 @@ std::optional<Finding> finding_of(const Mistake& m, const Formula& formula, cons
   if (part.en.empty() && (new_text == old_text || f.used.en == f.paper.en)) return std::nullopt;
   if (f.used.en == f.paper.en) f.used = f.paper = "";  // of weights, whose formula does not say how they are made
   f.fix = {"write " + old_text + " there, not " + new_text, "那里应写 " + old_text + "，而不是 " + new_text};
+  if (!mend.empty()) f.fix = {"write " + old_text + " there, " + mend.en, "那里应写 " + old_text + "，" + mend.zh};
   if (const Axes axes = m.replacement->read.axes; axes == Axes::example_for_position || axes == Axes::step_for_position)
     f.fix = {
         "insert the axis of the positions behind that of the examples before " + old_text + " is added: x[:, None, :]",
