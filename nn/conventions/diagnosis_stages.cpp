@@ -93,7 +93,7 @@ class Stages {
       case What::context:
         return step_of("c", b, at);
       case What::attentional:
-        return step_of("htilde", b, at);
+        return at < 0 && is_.first_fed != FirstFed::zeros ? first_fed(b) : step_of("htilde", b, at);
       case What::first_input:
         return step_of("y_emb", b, 0);
       case What::before_tanh:
@@ -117,6 +117,19 @@ class Stages {
       else y = p.what == What::all_states ? join(std::move(y), h) : add(std::move(y), h);
     }
     return p.what == What::all_states ? y : multiply(y, Vec(y.size(), 1 / layers));
+  }
+
+  Vec first_fed(std::size_t b) const {
+    if (is_.first_fed == FirstFed::state) return step_of("s", b, 0);
+    if (is_.first_fed == FirstFed::last_position) {
+      const Array &H = get(given_, "H"), *mask = find(given_, "mask");
+      long last = static_cast<long>(H.dim(1)) - 1;
+      while (mask && last > 0 && mask->at({b, static_cast<std::size_t>(last)}) == 0) --last;
+      return step_of("H", b, last);
+    }
+    Parts before = joined();
+    for (Part& p : before) ++p.lag;
+    return activate(is_.attentional_activation, linear(given_, "W_c", "b_c", parts(before, b, 0)));
   }
 
   Vec parts(const Parts& list, std::size_t b, std::size_t t, bool added = false) const {

@@ -199,6 +199,7 @@ class Writer {
         if (find(given_, "c")) return read("c", Lies::step, {.lag = p.lag});
         return at_lag(context_once(), p.lag);
       case What::attentional:
+        if (p.lag > 0 && is_.first_fed != FirstFed::zeros) no_tree();
         if (find(given_, "htilde")) return read("htilde", Lies::step, {.lag = p.lag});
         return at_lag(vector(), p.lag);
       default:

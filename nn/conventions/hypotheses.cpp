@@ -92,6 +92,7 @@ const std::vector<Claim>& claims() {
        .keeps = {{"score", {"general", "dot", "concat", "additive", "location", "general_stored_transposed"}},
                  {"query", {"s_t", "given"}},
                  {"input", {"feeding", "none"}},
+                 {"first_fed", {"usual"}},
                  {"readout", {"htilde", "no_readout"}},
                  {"candidate", {"usual"}},
                  {"gates", {"usual"}}},

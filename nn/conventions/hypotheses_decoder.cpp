@@ -105,6 +105,17 @@ bool other_order(Model& m) {
   return m.decoder.cell_input.size() > 1;
 }
 
+// Sizes that do not go together are no such model.
+template <FirstFed from> bool fed_first(Model& m, const Arrays& a) {
+  m.decoder.first_fed = from;
+  const Array *W_c = find(a, "W_c"), *htilde = find(a, "htilde"), *s = find(a, "s"), *H = find(a, "H");
+  const Parts& read = m.decoder.cell_input;
+  if (std::find(read.begin(), read.end(), htilde_prev) == read.end() || (!W_c && !htilde) || !s || !H) return false;
+  const std::size_t d = W_c ? W_c->dim(0) : htilde->dim(2);
+  if (from == FirstFed::projected) return W_c != nullptr;
+  return d == (from == FirstFed::state ? s->dim(2) : H->dim(2));
+}
+
 // Replaces the parts of one kind by the same ones of another step.
 bool shift(Parts& list, What what, int lag) {
   bool found = false;
@@ -326,6 +337,35 @@ std::vector<Field> input_fields() {
        .fix = {"join them", "改为拼接"},
        .test = "CHECK(W.shape() == Shape{gates * d_s, d_emb + d_h});"},
   };
+  fields.push_back({"first_fed",
+                    {Stage::cell},
+                    {"the attentional vector that is fed first", "最先馈送的注意力向量"},
+                    {"a first state that is not 0", "不为 0 的初始状态"},
+                    {}});
+  const auto first = [&](const char* id, const char* code, auto apply, Said sentence, Line used) {
+    fields.back().options.push_back({.id = id,
+                                     .code = code,
+                                     .level = Level::choice,
+                                     .apply = apply,
+                                     .sentence = sentence,
+                                     .used = used,
+                                     .paper = {"s~_0 = 0: there is no attentional vector before the first step",
+                                               "s~_0 = 0：第一步之前没有注意力向量"},
+                                     .fix = {"feed zeros at the first step", "第一步馈送零向量"},
+                                     .test = check,
+                                     .rare = true});
+  };
+  fields.back().options = {usual()};
+  first("state", "INPUT_FEED_FIRST_STATE", fed_first<FirstFed::state>,
+        {"the first attentional vector that is fed is s_0", "最先馈送的注意力向量是 s_0"}, "s~_0 = s_0");
+  first("projected", "INPUT_FEED_FIRST_PROJECTED", fed_first<FirstFed::projected>,
+        {"the first attentional vector that is fed is made of s_0 and a context of zeros",
+         "最先馈送的注意力向量由 s_0 与零上下文算出"},
+        "s~_0 = tanh(W_c [0; s_0])");
+  first("last_position", "INPUT_FEED_FIRST_ENCODER", fed_first<FirstFed::last_position>,
+        {"the first attentional vector that is fed is the encoder's last real position",
+         "最先馈送的注意力向量是编码器最后一个真实位置的向量"},
+        "s~_0 = h_n");
   fields.push_back({"carry",
                     {Stage::cell},
                     {"the state that the cell continues", "循环单元接着哪个状态"},

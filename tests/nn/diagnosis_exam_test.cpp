@@ -99,6 +99,10 @@ TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and 
   const Verdict renumbered = of("maxout_halves.safetensors", "bahdanau2014", exam2);
   REQUIRE((halves = renumbered.find("MAXOUT_HALVES")));
   CHECK(!halves->error);
+  // No paper says what is fed first: without a claim no first vector is a mistake, and its gradients are checked.
+  const Verdict fed = of("probe_q04_luong_htilde0_is_s0_grads.safetensors", "", exam18);
+  CHECK(fed.code() == "");
+  CHECK(fed.text().find("12 gradients agree") != std::string::npos);
 }
 
 // Drawn at random in PyTorch and NumPy; each was accused, or refused, when it was first seen.

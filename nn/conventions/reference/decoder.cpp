@@ -144,7 +144,7 @@ class Decoding {
         if (at < 0) return Vec(values_.dim(2));
         return copy(known(contexts_, step).row({b, 0}));
       case What::attentional:
-        if (at < 0) return Vec(get(given_, "W_c").dim(0));
+        if (at < 0) return first_fed(b);
         return known(attentional_, step)[b];
       case What::first_input:
         return copy(y_.row({b, 0}));
@@ -154,6 +154,16 @@ class Decoding {
       default:
         return state_part(p.what, at < 0 ? states_[0][b] : known(states_, step + 1)[b]);
     }
+  }
+
+  Vec first_fed(std::size_t b) const {
+    if (is_.first_fed == FirstFed::zeros) return Vec(get(given_, "W_c").dim(0));
+    if (is_.first_fed == FirstFed::state) return state_part(What::state, states_[0][b]);
+    if (const Array& H = get(given_, "H"); is_.first_fed == FirstFed::last_position)
+      return copy(H.row({b, last_real(mask_, b, H.dim(1))}));
+    Vec x;
+    for (const Part& p : is_.attentional) x = join(std::move(x), part({p.what, p.lag + 1}, b, 0));
+    return activate(is_.attentional_activation, linear(given_, "W_c", "b_c", x));
   }
 
   template <class T> const T& known(const std::vector<T>& steps, std::size_t step) const {

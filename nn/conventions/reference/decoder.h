@@ -25,7 +25,8 @@ enum class What {
 };
 
 // A quantity some steps ago: lag 0 belongs to the step that consumes y_emb[:, t], lag 1 to the step before, and so on;
-// -1 is meant for y_emb only (the next input). Before the first step states are s_0, everything else is zero.
+// -1 is meant for y_emb only (the next input). Before the first step states are s_0, the attentional vector is what
+// FirstFed says, everything else is zero.
 struct Part {
   What what;
   int lag = 0;
@@ -64,6 +65,9 @@ enum class InitialState {
 // vector or the context of the step before takes the state's place.
 enum class Carry { previous, initial, attentional, context };
 
+// The attentional vector before the first step. projected: tanh(W_c [0; s_0]); last_position: the last real row of H.
+enum class FirstFed { zeros, state, projected, last_position };
+
 struct DecoderConvention {
   CellConvention cell = GruConvention{};
   std::size_t layers = 1;
@@ -78,6 +82,7 @@ struct DecoderConvention {
   InitialState initial = InitialState::given;
   Activation initial_activation = Activation::tanh;
   Carry carry = Carry::previous;
+  FirstFed first_fed = FirstFed::zeros;
 };
 
 // One bag in, one bag out, batch first; layer k > 0 adds the suffix "_lk" to cell parameters and initial states.
