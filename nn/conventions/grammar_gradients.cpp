@@ -633,14 +633,15 @@ const std::vector<SlopeRule>& slope_rules() {
        {"on the way from %p into %c the matrix is not transposed", "从 %p 流入 %c 时矩阵没有转置"},
        {"dx = W^T dy", "dx = W^T dy"},
        [](const Way& w, Grid& dx) {
-         if (w.whole() || w.term.op != Op::product || w.place != 1 || w.dy.D != dx.D) return false;
+         if (w.whole() || w.term.op != Op::product || w.place != 1 || w.dy.D != dx.D || w.dy.size() != dx.size())
+           return false;
          const Term m = w.term.in[0];
-         const Term forward = make(Op::product, {m, leaf("dy", Lies::step)});
-         Scene scene = w.plan.scene();
-         if (dx.N > 1 || dx.T != scene.T || dx.B != scene.B) return false;
-         Arrays arrays = {{m->name, get(*scene.arrays, m->name)}, {"dy", Array({dx.B, dx.T, dx.D}, w.dy.x)}};
-         scene.arrays = std::make_shared<const Arrays>(std::move(arrays));
-         dx.x = evaluate(forward, scene).x;
+         Scene places;  // of whatever axes, each place is one step
+         places.B = 1, places.T = dx.size() / dx.D;
+         Arrays arrays = {{m->name, get(*w.plan.scene().arrays, m->name)},
+                          {"dy", Array({places.B, places.T, dx.D}, w.dy.x)}};
+         places.arrays = std::make_shared<const Arrays>(std::move(arrays));
+         dx.x = evaluate(make(Op::product, {m, leaf("dy", Lies::step)}), places).x;
          return true;
        }},
       {"TRANSPOSED",
@@ -826,12 +827,56 @@ bool clipped_by_norm(const Way& w, Grid& dx, double norm, bool of_one) {
   return true;
 }
 
+// Queries and keys exchanged, of numbers that have as many of the one as of the other.
+Grid exchanged(const Grid& g) {
+  Grid out{g.B, g.N, g.T, g.D, Vec(g.size())};
+  for (std::size_t b = 0; b < g.B; ++b)
+    for (std::size_t t = 0; t < g.T; ++t)
+      for (std::size_t n = 0; n < g.N; ++n) std::copy_n(&g.x[g.place(b, t, n)], g.D, &out.x[out.place(b, n, t)]);
+  return out;
+}
+// Into one vector of a dot product, or into the values, with the matrix of scores or weights transposed.
+bool pairs_exchanged(const Way& w, Grid& dx) {
+  if (w.whole() || (w.term.op != Op::dot && w.term.op != Op::times) || w.term.in.size() != 2 || w.dy.T < 2 ||
+      w.dy.T != w.dy.N)
+    return false;
+  if (w.term.op == Op::dot) {
+    dx = w.plan.flow_into(w.term, w.place, exchanged(w.dy));
+    return true;
+  }
+  const Grid& weights = w.value(1 - w.place);
+  if (dx.T > 1 || weights.D > 1 || weights.T != w.dy.T || weights.N != w.dy.N) return false;
+  std::fill(dx.x.begin(), dx.x.end(), 0.0);
+  for (std::size_t b = 0; b < w.dy.B; ++b)
+    for (std::size_t t = 0; t < w.dy.T; ++t)
+      for (std::size_t n = 0; n < w.dy.N; ++n)
+        for (std::size_t k = 0; k < dx.D; ++k)
+          dx.x[dx.place(b, 0, n) + k] += weights.x[weights.place(b, n, t)] * w.dy.x[w.dy.place(b, t, n) + k];
+  return true;
+}
+// Into one vector of a dot product with that vector itself for the other: the queries for the keys.
+bool by_itself(const Way& w, Grid& dx) {
+  if (w.whole() || w.term.op != Op::dot || w.dy.T < 2 || w.dy.T != w.dy.N) return false;
+  const Grid &own = w.value(w.place), &other = w.value(1 - w.place);
+  if (own.T == own.N || own.T != other.N || own.N != other.T || own.B != w.dy.B || own.D != dx.D) return false;
+  const Grid instead = exchanged(own);
+  std::fill(dx.x.begin(), dx.x.end(), 0.0);
+  for (std::size_t b = 0; b < w.dy.B; ++b)
+    for (std::size_t t = 0; t < w.dy.T; ++t)
+      for (std::size_t n = 0; n < w.dy.N; ++n)
+        for (std::size_t k = 0; k < dx.D; ++k)
+          dx.x[dx.place(b, t, n) + k] += w.dy.x[w.dy.place(b, t, n)] * instead.x[instead.place(b, t, n) + k];
+  return true;
+}
+
 // Tried only where nothing plainer explains the gradients.
 const std::vector<SlopeRule>& rare_slope_rules() {
   static const Said own_step = {"take the gradient of the same example: row b for row b",
                                 "取同一样本的梯度：第 b 行对第 b 行"};
   static const Said clip_later = {"clip the gradients of parameters only, when all of them are there",
                                   "只在所有参数的梯度都齐备后再裁剪"};
+  static const Said pairs_right = {"dV = A^T dC, dQ = dS K and dK = dS^T Q, for C = A V and S = Q K^T",
+                                   "设 C = A V、S = Q K^T，则 dV = A^T dC，dQ = dS K，dK = dS^T Q"};
   static const Said no_slope = {"%c is not what that slope belongs to: hand its gradient on without it",
                                 "该导数不属于 %c：流入它的梯度不应乘以它"};
   static const std::vector<SlopeRule> all = [] {
@@ -881,6 +926,26 @@ const std::vector<SlopeRule>& rare_slope_rules() {
           "从 %p 流入 %c 的梯度对整批取了平均：每个样本得到的都是均值"},
          own_step,
          [](const Way& w, Grid& dx) { return of_examples(w, dx, [](std::size_t, std::size_t B) { return B; }); }},
+        {"PAIRS_NOT_TRANSPOSED",
+         4,
+         {"on the way from %p into %c the matrix of queries and keys is not transposed: its row i is read where its "
+          "column i belongs",
+          "从 %p 流入 %c 时，查询与键的矩阵没有转置：该读第 i 列处读了第 i 行"},
+         pairs_right,
+         [](const Way& w, Grid& dx) { return dx.T == 1 && pairs_exchanged(w, dx); }},
+        {"PAIRS_TRANSPOSED",
+         4,
+         {"on the way from %p into %c the matrix of queries and keys is transposed: its column t is read where its row "
+          "t belongs",
+          "从 %p 流入 %c 时，查询与键的矩阵被转置了：该读第 t 行处读了第 t 列"},
+         pairs_right,
+         [](const Way& w, Grid& dx) { return dx.T > 1 && pairs_exchanged(w, dx); }},
+        {"FACTOR_OTHER",
+         4,
+         {"%p is a product of two vectors: on the way into %c it is multiplied by %c itself, not by the other one",
+          "%p 是两个向量的乘积：流入 %c 时乘的是 %c 自己，而不是另一个向量"},
+         pairs_right,
+         by_itself},
         {"SLOPE_TOO_MANY",
          5,
          {"the gradient that flows from %p into %c is multiplied by 1 - y^2 of %c: a tanh's slope too many",
