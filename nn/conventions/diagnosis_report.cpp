@@ -205,8 +205,10 @@ void Report::say_the_number(const Group& group, const Hypothesis& h, const std::
 Words Report::sentence_of(const Option& o, std::size_t i, bool error) const {
   Words w = o.sentence;
   if (error && o.level != Level::error && bench_.claim) {
-    w.en += "; the claim (" + std::string(bench_.claim->title.en) + ") says otherwise";
-    w.zh += "；与所声称的（" + std::string(bench_.claim->title.zh) + "）不符";
+    const bool gru = std::holds_alternative<GruConvention>(bench_.base.decoder.cell);
+    const Said& title = gru || !*bench_.claim->without_gru.en ? bench_.claim->title : bench_.claim->without_gru;
+    w.en += "; the claim (" + std::string(title.en) + ") says otherwise";
+    w.zh += "；与所声称的（" + std::string(title.zh) + "）不符";
   } else if (error && o.level != Level::error && std::string(bench_.all[i].name) == "gate_order") {
     w.en += " is how the numbers were computed; the names or meta.json say otherwise";
     w.zh += " 才与数值相符；名称或 meta.json 说的不同";

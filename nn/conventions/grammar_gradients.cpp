@@ -657,15 +657,17 @@ const std::vector<SlopeRule>& slope_rules() {
        }},
       {"OTHER_STEP",
        3,
-       {"the gradient of %c is made with the operand of the step after", "%c 的梯度用了后一步的操作数"},
-       {"dW = sum over t of dy_t x_t^T", "dW = sum_t dy_t x_t^T"},
+       {"the gradient of %c is made with the operand of the step after, where %x belongs",
+        "%c 的梯度用了后一步的操作数，应用 %x"},
+       {"dW = sum over t of dy_t x_t^T with x_t = %x", "dW = sum_t dy_t x_t^T，其中 x_t = %x"},
        [](const Way& w, Grid& dx) {
          return of_other_operand(w, dx, [](const Node& x) { return at_other_step(x, -1); });
        }},
       {"OTHER_STEP",
        3,
-       {"the gradient of %c is made with the operand of the step before", "%c 的梯度用了前一步的操作数"},
-       {"dW = sum over t of dy_t x_t^T", "dW = sum_t dy_t x_t^T"},
+       {"the gradient of %c is made with the operand of the step before, where %x belongs",
+        "%c 的梯度用了前一步的操作数，应用 %x"},
+       {"dW = sum over t of dy_t x_t^T with x_t = %x", "dW = sum_t dy_t x_t^T，其中 x_t = %x"},
        [](const Way& w, Grid& dx) {
          return of_other_operand(w, dx, [](const Node& x) { return at_other_step(x, 1); });
        }},

@@ -155,6 +155,7 @@ using FieldOptions = std::vector<std::pair<const char*, std::vector<const char*>
 struct Claim {
   const char* name = "";
   Said title = {};
+  Said without_gru = {};  // its title for a model that has none, where the other says what a GRU does
   FieldOptions keeps = {}, prefers = {};
 };
 const std::vector<Claim>& claims();

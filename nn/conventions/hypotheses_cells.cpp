@@ -470,8 +470,8 @@ std::vector<Field> gate_fields() {
            },
        .sentence = {"the gates use the hard sigmoid clip(0.2 x + 0.5, 0, 1), the default of Keras before 2.3",
                     "门用了 hard sigmoid clip(0.2 x + 0.5, 0, 1)，即 Keras 2.3 之前的默认"},
-       .used = "r = clip(0.2 a + 0.5, 0, 1)",
-       .paper = "r = 1 / (1 + exp(-a))",
+       .used = {"gate = clip(0.2 a + 0.5, 0, 1)", "门 = clip(0.2 a + 0.5, 0, 1)"},
+       .paper = {"gate = 1 / (1 + exp(-a))", "门 = 1 / (1 + exp(-a))"},
        .fix =
            {"use sigmoid; for weights trained that way, say recurrent_activation='hard_sigmoid' wherever they are used",
             "改用 sigmoid；若权重就是这样训练的，则处处写明 recurrent_activation='hard_sigmoid'"},
@@ -486,8 +486,8 @@ std::vector<Field> gate_fields() {
                     put(lstm(m), &LstmConvention::gate, Activation::tanh);
            },
        .sentence = {"the gates use tanh, so they can be negative", "门用了 tanh，可能为负"},
-       .used = "r = tanh(a)",
-       .paper = "r = sigmoid(a)",
+       .used = {"gate = tanh(a)", "门 = tanh(a)"},
+       .paper = {"gate = sigmoid(a)", "门 = sigmoid(a)"},
        .fix = {"use sigmoid for gates", "门要用 sigmoid"},
        .test = {"CHECK(gates lie between 0 and 1);", "CHECK(门的值在 0 与 1 之间);"}},
       {.id = "identity",
@@ -499,8 +499,8 @@ std::vector<Field> gate_fields() {
                     put(lstm(m), &LstmConvention::gate, Activation::identity);
            },
        .sentence = {"the sigmoid of the gates is missing", "门缺少 sigmoid"},
-       .used = "r = a",
-       .paper = "r = sigmoid(a)",
+       .used = {"gate = a", "门 = a"},
+       .paper = {"gate = sigmoid(a)", "门 = sigmoid(a)"},
        .fix = {"use sigmoid for gates", "门要用 sigmoid"},
        .test = {"CHECK(gates lie between 0 and 1);", "CHECK(门的值在 0 与 1 之间);"}},
   };

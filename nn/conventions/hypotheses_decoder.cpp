@@ -931,8 +931,11 @@ std::vector<Field> head_fields() {
       {.id = "tiled",
        .code = "HEAD_MASK_TILED",
        .kind = Kind::mask,
-       .apply = [](Model& m,
-                   const Arrays& a) { return m.heads.mask = HeadMask::tiled, m.heads.heads > 1 && has(a, "mask"); },
+       .apply =
+           [](Model& m, const Arrays& a) {
+             m.heads.mask = HeadMask::tiled;
+             return m.heads.heads > 1 && has(a, "mask") && m.decoder.attention.mask_use != MaskUse::ignore;
+           },
        .sentence = {"the masks are tiled over the heads: a head sees another example's mask",
                     "掩码按整批平铺到各头：某个头用了别的样本的掩码"},
        .used = {"head k of example b reads mask[(b * heads + k) mod B]",

@@ -103,6 +103,11 @@ TEST_CASE("diagnosis exam: every planted mistake is named, nothing else is, and 
   const Verdict fed = of("probe_q04_luong_htilde0_is_s0_grads.safetensors", "", exam18);
   CHECK(fed.code() == "");
   CHECK(fed.text().find("12 gradients agree") != std::string::npos);
+  // What is said of a GRU alone is not said of an LSTM; of masks that nobody applies no other input tells more.
+  const Verdict lstm = of("02_lstm_keras.safetensors", "keras_reset_after", exam18);
+  CHECK(lstm.text().find("the claim (Keras) says otherwise") != std::string::npos);
+  CHECK(of("probe_q05_heads_no_mask.safetensors", "vaswani2017", exam18).text().find("cannot tell") ==
+        std::string::npos);
 }
 
 // Drawn at random in PyTorch and NumPy; each was accused, or refused, when it was first seen.
