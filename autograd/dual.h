@@ -128,6 +128,7 @@ template <class V, unsigned A, Number N> auto operator/(N n, const Dual<V, A>& a
 inline constexpr auto slope_of_exp = [](auto y) { return y; };
 inline constexpr auto slope_of_tanh = [](auto y) { return 1 - y * y; };
 inline constexpr auto slope_of_sigmoid = [](auto y) { return y * (1 - y); };
+inline constexpr auto slope_of_relu = []<class V>(V y) { return select(y > V{}, V{} + 1, V{}); };
 
 // d exp = exp
 template <class V, unsigned A> auto exp(const Dual<V, A>& a) {
@@ -159,8 +160,7 @@ template <class V, unsigned A> auto abs(const Dual<V, A>& a) {
 // d relu = 1 above 0, and 0 at and below it
 template <class T> Pack<T> relu(Pack<T> x) { return select<T>(x < Pack<T>{}, Pack<T>{}, x); }  // NaN stays NaN
 template <class V, unsigned A> auto relu(const Dual<V, A>& a) {
-  const V zero{};
-  return chain(relu(a.value), a, select(a.value > zero, zero + 1, zero));
+  return chain(relu(a.value), a, slope_of_relu(a.value));
 }
 // One of two by a condition (not 0: the first); the gradient goes to the chosen one only, whatever the other holds.
 template <class T> Pack<T> choose(Pack<T> condition, Pack<T> a, Pack<T> b) {

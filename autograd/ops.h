@@ -17,8 +17,8 @@
 
 namespace gradus {
 
-// ---- pointwise: all operands of one shape, or one of them a plain number
-Var operator+(const Var& a, const Var& b);
+// ---- pointwise: all of one shape, or one of them a plain number. What comes by value may be written over.
+Var operator+(Var a, Var b);
 Var operator-(const Var& a, const Var& b);
 Var operator*(const Var& a, const Var& b);  // element by element; a product with a matrix is matmul
 Var operator/(const Var& a, const Var& b);
@@ -37,7 +37,7 @@ Var sqrt(const Var& x);  // infinite slope at 0
 Var square(const Var& x);
 Var tanh(const Var& x);
 Var sigmoid(const Var& x);
-Var relu(const Var& x);               // slope 0 at 0
+Var relu(Var x);                      // slope 0 at 0
 Var abs(const Var& x);                // slope 0 at 0
 Var max(const Var& a, const Var& b);  // at a tie half of the gradient to each
 Var where(const Mask& condition, const Var& if_true, const Var& if_false);

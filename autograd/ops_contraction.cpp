@@ -44,8 +44,9 @@ Var linear(const VarList& x, const Var& W, const Var& b) {
   inputs.emplace_back(&W);
   if (b.defined()) inputs.emplace_back(&b);
   const int parts = static_cast<int>(x.size());
-  return record("linear", linear_forward(joined, x, W, b), VarList(inputs.begin(), inputs.size()),
-                [parts](const Tensor& dy, Inputs& in) { linear_backward(dy, in, parts); });
+  return record(
+      "linear", linear_forward(joined, x, W, b), VarList(inputs.begin(), inputs.size()),
+      [parts](const Tensor& dy, Inputs& in) { linear_backward(dy, in, parts); }, ResultIs::unread);
 }
 
 Var dot(const Var& x, const Var& v, Axis axis) {

@@ -1,4 +1,5 @@
 // Pointwise ops: each is its formula and nothing else.
+#include "autograd/kernels/over_temporary.h"
 #include "autograd/ops.h"
 #include "autograd/pointwise.h"
 
@@ -14,23 +15,15 @@ Tensor as_numbers(const Mask& mask, DType dtype, double scale) {
   return tensor(mask.shape(), values, dtype);
 }
 
-// f(x) where the slope is known from the result: backward reads that, instead of running f once more.
 template <class F, class Slope> Var from_result(const char* op, F f, Slope, const Var& x) {
-  return record(op, pointwise(op, f, x.value()), x, [](const Tensor& dy, Inputs& in) {
-    const auto rule = [](auto d, auto y) { return d * Slope{}(y); };
-    Room room;
-    bool fresh = false;
-    Tensor& dx = detail::place_over_dy(in, 0, room, fresh);
-    if (fresh) pointwise_into(dx, rule, dy, in.result());
-    else pointwise_add_into(dx, rule, dy, in.result());
-  });
+  return record(op, pointwise(op, f, x.value()), x, detail::FromResult<Slope>{});
 }
 
 }  // namespace
 
-Var operator+(const Var& a, const Var& b) {
+Var operator+(Var a, Var b) {
   const auto formula = [](auto x, auto y) { return x + y; };
-  return record("+", pointwise("+", formula, a.value(), b.value()), {a, b}, detail::pass_on);
+  return record("+", detail::over_temporary("+", formula, a, b), {a, b}, detail::pass_on, ResultIs::unread);
 }
 Var operator-(const Var& a, const Var& b) {
   return pointwise(
@@ -80,9 +73,9 @@ Var sigmoid(const Var& x) {
   return from_result(
       "sigmoid", [](auto v) { return sigmoid(v); }, slope_of_sigmoid, x);
 }
-Var relu(const Var& x) {
-  return pointwise(
-      "relu", [](auto v) { return relu(v); }, x);
+Var relu(Var x) {
+  const auto formula = [](auto v) { return relu(v); };
+  return record("relu", detail::over_temporary("relu", formula, x), x, detail::FromResult<decltype(slope_of_relu)>{});
 }
 Var abs(const Var& x) {
   return pointwise(

@@ -42,10 +42,12 @@ template <class... View>
 Var record_pointwise(const char* op, Tensor&& value, const FormulaBackward<sizeof...(View)>& formula,
                      std::optional<Axis> summed, const Seen<View>&... x) {
   const Sources<View...> sources({&x.var...});
-  return record(op, std::move(value), VarList(sources.inputs.data(), sources.count),
-                [&formula, summed, of = sources.of, view = std::tuple(x.view...)](const Tensor& dy, Inputs& in) {
-                  pointwise_backward(formula, dy, summed, in, of, view, std::index_sequence_for<View...>{});
-                });
+  return record(
+      op, std::move(value), VarList(sources.inputs.data(), sources.count),
+      [&formula, summed, of = sources.of, view = std::tuple(x.view...)](const Tensor& dy, Inputs& in) {
+        pointwise_backward(formula, dy, summed, in, of, view, std::index_sequence_for<View...>{});
+      },
+      ResultIs::unread);
 }
 
 template <class F, class Forward, class... View>

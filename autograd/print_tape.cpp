@@ -24,7 +24,8 @@ std::vector<const Node*> oldest_first(const Var& result) {
   return nodes;
 }
 
-std::string grad_norm(const Node& node) { return node.grad.defined() ? fmt::format("{:.4g}", norm(node.grad)) : "-"; }
+// "-" where nothing has flowed in yet, and for a large value that the next op was written over.
+std::string norm_of(const Tensor& x) { return x.defined() ? fmt::format("{:.4g}", norm(x)) : "-"; }
 
 }  // namespace
 
@@ -34,8 +35,8 @@ std::string print_tape(const Var& result) {
   for (const Node* node : oldest_first(result)) {
     std::string inputs;
     for (const auto& edge : node->inputs) inputs += fmt::format("{}{}", inputs.empty() ? "" : " ", edge.node->id);
-    out += fmt::format("{:>6}  {:<14} {:<14} {:>10.4g} {:>10}  {}\n", node->id, node->op,
-                       to_string(node->value.shape()), norm(node->value), grad_norm(*node), inputs);
+    out += fmt::format("{:>6}  {:<14} {:<14} {:>10} {:>10}  {}\n", node->id, node->op, to_string(node->value.shape()),
+                       norm_of(node->value), norm_of(node->grad), inputs);
   }
   return out;
 }
@@ -43,8 +44,8 @@ std::string print_tape(const Var& result) {
 std::string tape_to_dot(const Var& result) {
   std::string out = "digraph tape {\n  rankdir=LR;\n  node [shape=box, fontname=\"monospace\"];\n";
   for (const Node* node : oldest_first(result)) {
-    out += fmt::format("  n{} [label=\"{} {}\\n|value| {:.4g}\\n|grad| {}\"{}];\n", node->id, node->op,
-                       to_string(node->value.shape()), norm(node->value), grad_norm(*node),
+    out += fmt::format("  n{} [label=\"{} {}\\n|value| {}\\n|grad| {}\"{}];\n", node->id, node->op,
+                       to_string(node->value.shape()), norm_of(node->value), norm_of(node->grad),
                        node->inputs.empty() ? ", style=rounded" : "");
     for (const auto& edge : node->inputs) out += fmt::format("  n{} -> n{};\n", edge.node->id, node->id);
   }

@@ -198,6 +198,7 @@ void Inputs::add(int k, Tensor dx) {
 
 namespace detail {
 
+bool detects_anomalies() { return anomaly_enabled; }
 bool recording(const VarList& inputs) {
   if (!grad_enabled) return false;
   for (std::size_t k = 0; k < inputs.size(); ++k) {

@@ -38,6 +38,7 @@ struct Node : Counted {
   // What walks over the tape read stands first, in one line of the cache: most nodes are not in the nearest one.
   bool requires_grad = false;
   bool freed = false;            // backward has used this node up
+  bool result_unread = false;    // its rule does not read in.result()
   bool is_view = false;          // looks at its only input's numbers in another way: see view()
   std::uint64_t id = 0;          // an input's is below its node's; within a thread it rises with creation
   std::uint64_t mark = 0;        // of the backward run that saw it last
@@ -213,15 +214,21 @@ template <class View> struct ViewNode final : Node {
 bool recording(const VarList& inputs);
 Var finish(Node* node, const VarList& inputs);
 Var unrecorded(const char* op, Tensor value);
+bool detects_anomalies();  // on this thread
 
 }  // namespace detail
+
+enum class ResultIs { read, unread };  // whether a rule reads in.result()
 
 // Puts a step on the tape: `value` was computed by `op` from `inputs`, and rule(dy, inputs) adds to their gradients,
 // where dy is the gradient of `value`. The rule must not hold the new Var itself: it gets dy as an argument, so no
 // cycle arises.
-template <class Rule> Var record(const char* op, Tensor value, const VarList& inputs, Rule rule) {
+template <class Rule>
+Var record(const char* op, Tensor value, const VarList& inputs, Rule rule, ResultIs result = ResultIs::read) {
   if (!detail::recording(inputs)) return detail::unrecorded(op, std::move(value));
-  return detail::finish(new detail::RecordedNode<Rule>(op, std::move(value), std::move(rule)), inputs);
+  Node* const node = new detail::RecordedNode<Rule>(op, std::move(value), std::move(rule));
+  node->result_unread = result == ResultIs::unread;
+  return detail::finish(node, inputs);
 }
 
 enum class Graph { free, keep };  // whether backward may use the graph up

@@ -25,34 +25,65 @@ template <class T> struct Moments {
   T mean, inverse;  // 1 / deviation
 };
 
-template <class T> Moments<T> moments(const T* x, std::int64_t d, T epsilon) {
+// Some rows side by side: each waits for its mean and then for its deviation, and they wait together.
+template <int rows, class T>
+void normalise(const T* x, std::int64_t d, T epsilon, const T* gain, const T* shift, T* y, Moments<T>* found) {
   using P = Pack<T>;
-  P total{}, squares{};
-  for_each_pack(x, d, T{0}, [&](std::int64_t, P p, int) { total = total + p; });
-  const T mean = total.sum() / static_cast<T>(d);
-  for_each_pack(x, d, mean, [&](std::int64_t, P p, int) { squares = squares + (p - mean) * (p - mean); });
-  return {mean, 1 / std::sqrt(squares.sum() / static_cast<T>(d) + epsilon)};
+  P total[rows], squares[rows];
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) total[r] = squares[r] = P{};
+  for_each_place<T>(d, rows,
+                    [&](std::int64_t i, int r, int count) { total[r] = total[r] + read(x + r * d + i, count); });
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) found[r].mean = total[r].sum() / static_cast<T>(d);
+  for_each_place<T>(d, rows, [&](std::int64_t i, int r, int count) {
+    P centred = read(x + r * d + i, count) - found[r].mean;
+    if (count != P::lanes) centred = centred.first(count);
+    squares[r] = squares[r] + centred * centred;
+  });
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) found[r].inverse = 1 / std::sqrt(squares[r].sum() / static_cast<T>(d) + epsilon);
+  for_each_place<T>(d, rows, [&](std::int64_t i, int r, int count) {
+    const P n = (read(x + r * d + i, count) - found[r].mean) * found[r].inverse;
+    write(n * read(gain + i, count) + read(shift + i, count), y + r * d + i, count);
+  });
 }
 
 // With n = (x - mean) / deviation and g = dy gain: dx = (g - mean(g) - n mean(g n)) / deviation, dgain = sum of dy n.
-template <class T>
-void backward_row(std::int64_t d, const T* x, Moments<T> m, const T* gain, const T* dy, T* dx, bool fresh, T* dgain,
-                  T* dshift) {
+template <int rows, class T>
+void backward_rows(std::int64_t d, const T* x, const Moments<T>* m, const T* gain, const T* dy, T* dx, bool fresh,
+                   T* dgain, T* dshift) {
   using P = Pack<T>;
-  P sum_g{}, sum_gn{};
-  for_each_pack(dy, d, T{0}, [&](std::int64_t i, P p, int count) {
-    const P n = (read(x + i, count) - m.mean) * m.inverse, g = p * read(gain + i, count);
-    sum_g = sum_g + g;
-    sum_gn = sum_gn + g * n;
-    write(read(dgain + i, count) + p * n, dgain + i, count);
-    write(read(dshift + i, count) + p, dshift + i, count);
+  P sum_g[rows], sum_gn[rows];
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) sum_g[r] = sum_gn[r] = P{};
+  for_each_pack(gain, d, T{0}, [&](std::int64_t i, P weight, int count) {
+    P to_gain = read(dgain + i, count), to_shift = read(dshift + i, count);
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) {
+      const P p = read(dy + r * d + i, count), n = (read(x + r * d + i, count) - m[r].mean) * m[r].inverse;
+      const P g = p * weight;
+      sum_g[r] = sum_g[r] + g;
+      sum_gn[r] = sum_gn[r] + g * n;
+      to_gain = to_gain + p * n;
+      to_shift = to_shift + p;
+    }
+    write(to_gain, dgain + i, count);
+    write(to_shift, dshift + i, count);
   });
   if (!dx) return;
-  const T mean_g = sum_g.sum() / static_cast<T>(d), mean_gn = sum_gn.sum() / static_cast<T>(d);
-  for_each_pack(dy, d, T{0}, [&](std::int64_t i, P p, int count) {
-    const P n = (read(x + i, count) - m.mean) * m.inverse;
-    const P change = (p * read(gain + i, count) - mean_g - n * mean_gn) * m.inverse;
-    write(fresh ? change : read(dx + i, count) + change, dx + i, count);
+  T mean_g[rows], mean_gn[rows];
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) {
+    mean_g[r] = sum_g[r].sum() / static_cast<T>(d);
+    mean_gn[r] = sum_gn[r].sum() / static_cast<T>(d);
+  }
+  for_each_place<T>(d, rows, [&](std::int64_t i, int r, int count) {
+    T* const to = dx + r * d + i;
+    const P n = (read(x + r * d + i, count) - m[r].mean) * m[r].inverse,
+            g = read(dy + r * d + i, count) * read(gain + i, count);
+    const P change = (g - mean_g[r] - n * mean_gn[r]) * m[r].inverse;
+    write(fresh ? change : read(to, count) + change, to, count);
   });
 }
 
@@ -77,17 +108,12 @@ Var layer_norm(const Var& x, const Var& gain, const Var& shift, double epsilon) 
   const std::int64_t d = g.size(), rows = x.value().size() / d;
   Tensor y = empty(x.shape(), x.dtype()), found = empty(Shape{rows, 2}, x.dtype());
   dispatch(x.dtype(), [&]<class T>(T) {
-    T* kept = found.mutable_data<T>();
-    const T* from = dense.data<T>();
-    T* to = y.mutable_data<T>();
-    for (std::int64_t row = 0; row < rows; ++row, from += d, to += d) {
-      const Moments<T> m = moments(from, d, static_cast<T>(epsilon));
-      kept[2 * row] = m.mean;
-      kept[2 * row + 1] = m.inverse;
-      for_each_pack(from, d, T{0}, [&](std::int64_t i, Pack<T> p, int count) {
-        write((p - m.mean) * m.inverse * read(g.data<T>() + i, count) + read(s.data<T>() + i, count), to + i, count);
-      });
-    }
+    auto* const kept = reinterpret_cast<Moments<T>*>(found.mutable_data<T>());
+    const T* const from = dense.data<T>();
+    T* const to = y.mutable_data<T>();
+    in_fours(rows, [&]<int count>(std::int64_t row, std::integral_constant<int, count>) {
+      normalise<count>(from + row * d, d, static_cast<T>(epsilon), g.data<T>(), s.data<T>(), to + row * d, kept + row);
+    });
   });
   return record("layer norm", y, {x, gain, shift}, [found](const Tensor& dy, Inputs& in) {
     const Tensor x_rows = contiguous(in.value(0)), weights = contiguous(in.value(1)), dy_rows = contiguous(dy);
@@ -96,14 +122,16 @@ Var layer_norm(const Var& x, const Var& gain, const Var& shift, double epsilon) 
     const bool beside = dx.grad.defined() && !dx.grad.contiguous();
     Tensor to = beside ? empty(dy.shape(), dy.dtype()) : dx.grad;
     dispatch(dy.dtype(), [&]<class T>(T) {
-      const T* kept = found.data<T>();
-      T* first = to.defined() ? to.mutable_data<T>() : nullptr;
+      const auto* const kept = reinterpret_cast<const Moments<T>*>(found.data<T>());
+      const T *from_x = x_rows.data<T>(), *from_dy = dy_rows.data<T>(), *gain_of = weights.data<T>();
+      T *to_gain = dgain.mutable_data<T>(), *to_shift = dshift.mutable_data<T>();
+      T* const first = to.defined() ? to.mutable_data<T>() : nullptr;
       const std::int64_t width = weights.size();
-      for (std::int64_t row = 0, at = 0; row < found.shape()[0]; ++row, at += width) {
-        backward_row(width, x_rows.data<T>() + at, Moments<T>{kept[2 * row], kept[2 * row + 1]}, weights.data<T>(),
-                     dy_rows.data<T>() + at, first ? first + at : nullptr, beside || dx.fresh, dgain.mutable_data<T>(),
-                     dshift.mutable_data<T>());
-      }
+      in_fours(found.shape()[0], [&]<int count>(std::int64_t row, std::integral_constant<int, count>) {
+        const std::int64_t at = row * width;
+        backward_rows<count>(width, from_x + at, kept + row, gain_of, from_dy + at, first ? first + at : nullptr,
+                             beside || dx.fresh, to_gain, to_shift);
+      });
     });
     if (beside) dx.add(to);
     in.add(1, dgain);

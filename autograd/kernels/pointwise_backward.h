@@ -227,6 +227,18 @@ template <class... View> struct Sources {
 // will read dy again and the input has no gradient yet. It saves a buffer, and memory that a core does not have at hand.
 Tensor& place_over_dy(Inputs& in, int k, Room& room, bool& fresh);
 
+// The rule of f(x) where the slope is known from the result: backward reads that, instead of running f once more.
+template <class Slope> struct FromResult {
+  void operator()(const Tensor& dy, Inputs& in) const {
+    const auto rule = [](auto d, auto y) { return d * Slope{}(y); };
+    Room room;
+    bool fresh = false;
+    Tensor& dx = place_over_dy(in, 0, room, fresh);
+    if (fresh) pointwise_into(dx, rule, dy, in.result());
+    else pointwise_add_into(dx, rule, dy, in.result());
+  }
+};
+
 // The rule of a sum: dy is the gradient of every operand, and one of them may have it as it is.
 void pass_on(const Tensor& dy, Inputs& in);
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -96,7 +97,7 @@ template <class T> struct Rows {
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int most_rows = 11, few_rows = 3;  // 11 x 2 or 3 x 6 sums in 32 registers
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 20, deepest = 512, block_rows = 110;
-constexpr std::int64_t few_bands = 4, many_bands = 64, rows_worth_a_copy = 64;
+constexpr std::int64_t few_bands = 4, many_bands = 64, rows_worth_a_copy = 512;
 #else
 constexpr int most_rows = 6, few_rows = 2;  // 6 x 2 or 2 x 6 sums in 16
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 19, deepest = 256, block_rows = 120;
@@ -326,8 +327,8 @@ template <class T>
 void gemm_parts(const GemmSize& size, const Strided<const T>& a, const Right<T>& b, Rows<T> c, Rows<const T> plus) {
   // Rows of x' lie side by side, so their columns come in whole lines anyway, until they are far away.
   const bool copies_a = size.n >= 256 && size.m * size.k > (a.row == 1 ? 3 : 1) * half_cache<T>;
-  const bool copies_b = size.m >= rows_worth_a_copy && std::min(size.k, deepest) * b.row >= half_cache<T>;
   const std::int64_t parts = std::max<std::int64_t>(1, (size.k + deepest - 1) / deepest);
+  const bool copies_b = size.m >= rows_worth_a_copy && size.k / parts * b.row >= half_cache<T>;
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t first = size.k * part / parts, end = size.k * (part + 1) / parts;
     const GemmSize now{size.m, size.n, end - first};
@@ -339,6 +340,15 @@ void gemm_parts(const GemmSize& size, const Strided<const T>& a, const Right<T>&
   }
 }
 
+// Rounded once where that is quick, whatever the strides: g++ would round a loop twice that it turns into packs.
+template <class T> T plain_multiply_add(T a, T b, T c) {
+#ifdef FP_FAST_FMA
+  return std::fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 template <class T>
 void gemm_plain(const GemmSize& size, const Strided<const T>& a, const Strided<const T>& b, const Strided<T>& c,
                 const Strided<const T>& plus) {
@@ -346,7 +356,7 @@ void gemm_plain(const GemmSize& size, const Strided<const T>& a, const Strided<c
     for (std::int64_t j = 0; j < size.n; ++j) {
       T sum = 0;
       for (std::int64_t k = 0; k < size.k; ++k)
-        sum += a.data[i * a.row + k * a.column] * b.data[k * b.row + j * b.column];
+        sum = plain_multiply_add(a.data[i * a.row + k * a.column], b.data[k * b.row + j * b.column], sum);
       c.data[i * c.row + j * c.column] = plus.data ? plus.data[i * plus.row + j * plus.column] + sum : sum;
     }
   }

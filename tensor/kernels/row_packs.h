@@ -1,7 +1,10 @@
 // A row of n numbers as packs; the last one may be a part.
 #pragma once
 
+#include <type_traits>
+
 #include "tensor/kernels/pack.h"
+#include "tensor/kernels/plain.h"
 
 namespace gradus {
 
@@ -33,6 +36,13 @@ template <class T, class Use> [[gnu::always_inline]] inline void for_each_place(
     for (int r = 0; r < rows; ++r) use(i, r, Pack<T>::lanes);
   }
   for (int r = 0; i < n && r < rows; ++r) use(i, r, static_cast<int>(n - i));
+}
+
+// Calls use(first row, how many) with four rows at a time, then with the rest one by one.
+template <class Use> void in_fours(std::int64_t rows, Use use) {
+  std::int64_t i = 0;
+  for (; !plain_kernels() && i + 4 <= rows; i += 4) use(i, std::integral_constant<int, 4>{});
+  for (; i < rows; ++i) use(i, std::integral_constant<int, 1>{});
 }
 
 }  // namespace gradus

@@ -139,13 +139,6 @@ void gradient_together(const T* y, const T* dy, std::int64_t n, std::int64_t ste
   });
 }
 
-// Calls use(first row, how many) with four rows at a time, then with the rest one by one.
-template <class Use> void in_fours(std::int64_t rows, Use use) {
-  std::int64_t i = 0;
-  for (; !plain_kernels() && i + 4 <= rows; i += 4) use(i, std::integral_constant<int, 4>{});
-  for (; i < rows; ++i) use(i, std::integral_constant<int, 1>{});
-}
-
 }  // namespace
 
 template <class T> T largest(const T* x, std::int64_t n) {

@@ -57,8 +57,16 @@ autograd/kernels/row_gradient.h | return fresh_ || beside_ | return fresh_ | aut
 autograd/kernels/row_gradient.h | grad_->shape() != written | false | autograd
 autograd/kernels/weighted_sum.cpp | h.strides()[2] == 1 ? | true ? | autograd
 autograd/kernels/weighted_sum.cpp | P::load(dh + j) + change | change | autograd
-autograd/kernels/layer_norm.cpp | - mean_g - n * mean_gn) | - mean_g) | autograd
-autograd/kernels/layer_norm.cpp | beside || dx.fresh, dgain | true, dgain | autograd
+autograd/kernels/layer_norm.cpp | - mean_g[r] - n * mean_gn[r]) | - mean_g[r]) | autograd
+autograd/kernels/layer_norm.cpp | beside || dx.fresh, to_gain | true, to_gain | autograd
+autograd/kernels/layer_norm.cpp | centred = centred.first(count); | ; | autograd
+autograd/kernels/layer_norm.cpp | to_shift = to_shift + p; | to_shift = p; | autograd
+autograd/kernels/over_temporary.cpp | if (!node.result_unread || | if ( | autograd
+autograd/kernels/over_temporary.cpp | || node.refs.load(std::memory_order_relaxed) != 1) return {}; | ) return {}; | autograd
+autograd/kernels/over_temporary.cpp | || !node.value.buffer().unique() || | || | autograd
+autograd/kernels/over_temporary.cpp | || detects_anomalies() || | || | autograd
+autograd/kernels/over_temporary.h | (&x == one ? y : x.value()) | (&x != one ? y : x.value()) | autograd
+autograd/dual.h | select(y > V{}, | select(y < V{}, | autograd
 tensor/reduce.cpp | std::isinf(shift) ? shift : shift | shift | tensor
 tensor/reduce.cpp | return std::sqrt(dispatch( | return (dispatch( | tensor
 tensor/random.cpp | std::rotl(s[3], 45) | std::rotl(s[3], 44) | tensor

@@ -92,8 +92,11 @@ TEST_CASE("sizes beyond the caches") {
 }
 TEST_CASE(
     "what lies beyond the caches is copied: some bands of B, many at a time, blocks of A; and short sums by rows") {
-  for (auto [m, k, n] :
-       {std::array<std::int64_t, 3>{65, 130, 1031}, {130, 70, 1101}, {259, 300, 530}, {530, 31, 277}}) {
+  for (auto [m, k, n] : {std::array<std::int64_t, 3>{65, 130, 1031},
+                         {515, 130, 1031},
+                         {130, 70, 1101},
+                         {259, 300, 530},
+                         {530, 31, 277}}) {
     for (Layout left : {Layout::contiguous, Layout::transposed}) {
       check_product(m, k, n, f32, left, Layout::contiguous);
       check_product(m, k, n, f64, left, Layout::contiguous);
