@@ -7,8 +7,8 @@
 
 namespace gradus {
 
-// One line per node that leads to `result`, oldest first: id, op, shape, norm of the value, norm of the gradient
-// ("-" before backward), inputs. Print it before backward frees the graph, or after backward(result, Graph::keep).
+// One line per node that leads to `result`, oldest first: id, op, shape, norm of the value ("-": written over) and of the
+// gradient ("-": none yet), inputs. Print it before backward frees the graph, or after backward(result, Graph::keep).
 std::string print_tape(const Var& result);
 std::string tape_to_dot(const Var& result);
 

@@ -218,7 +218,7 @@ bool detects_anomalies();  // on this thread
 
 }  // namespace detail
 
-enum class ResultIs { read, unread };  // whether a rule reads in.result()
+enum class ResultIs { read, unread };  // by its own rule; unread lets the next op write over a large temporary
 
 // Puts a step on the tape: `value` was computed by `op` from `inputs`, and rule(dy, inputs) adds to their gradients,
 // where dy is the gradient of `value`. The rule must not hold the new Var itself: it gets dy as an argument, so no

@@ -93,7 +93,8 @@ template <class T> struct Rows {
 };
 
 // Sums of a tile, packs of B and a factor fit into the registers; k of one part of a sum, rows of a block of A and bands
-// of B into the caches. A copy of B pays for so many rows of A.
+// of B into the caches. A copy of B pays for so many rows of A; with AVX-512 these are
+// more than a block has, so that few_bands and Bands are for the others.
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int most_rows = 11, few_rows = 3;  // 11 x 2 or 3 x 6 sums in 32 registers
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 20, deepest = 512, block_rows = 110;
@@ -322,13 +323,20 @@ void gemm_far(const GemmSize& size, const Strided<const T>& a, const Right<T>& b
   }
 }
 
+std::int64_t parts_of(std::int64_t k) { return std::max<std::int64_t>(1, (k + deepest - 1) / deepest); }
+
+// Whether B, whose rows lie so far apart, is copied: where one part of it lies beyond the cache and enough rows use it.
+template <class T> bool worth_copying(const GemmSize& size, std::int64_t row) {
+  return size.m >= rows_worth_a_copy && size.k / parts_of(size.k) * row >= half_cache<T>;
+}
+
 // Long sums in even parts, so that a band of B stays in cache from one tile to the next.
 template <class T>
 void gemm_parts(const GemmSize& size, const Strided<const T>& a, const Right<T>& b, Rows<T> c, Rows<const T> plus) {
   // Rows of x' lie side by side, so their columns come in whole lines anyway, until they are far away.
   const bool copies_a = size.n >= 256 && size.m * size.k > (a.row == 1 ? 3 : 1) * half_cache<T>;
-  const std::int64_t parts = std::max<std::int64_t>(1, (size.k + deepest - 1) / deepest);
-  const bool copies_b = size.m >= rows_worth_a_copy && size.k / parts * b.row >= half_cache<T>;
+  const bool copies_b = worth_copying<T>(size, b.row);
+  const std::int64_t parts = parts_of(size.k);
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t first = size.k * part / parts, end = size.k * (part + 1) / parts;
     const GemmSize now{size.m, size.n, end - first};
@@ -439,8 +447,8 @@ void gemm(const GemmSize& size, const Strided<const T>& a, const Strided<const T
 }
 
 template <class T> bool worth_bands(const GemmSize& size) {
-  const bool copied = size.m >= rows_worth_a_copy && std::min(size.k, deepest) * size.n >= half_cache<T>;
-  return copied && size.m <= block_rows && size.n % band_width<T> == 0;  // of many rows the copy is a small part
+  // Of many rows the copy is a small part.
+  return worth_copying<T>(size, size.n) && size.m <= block_rows && size.n % band_width<T> == 0;
 }
 
 template <class T> void make_bands(std::int64_t k, std::int64_t n, const Strided<const T>& b, T* bands) {
